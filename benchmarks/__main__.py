@@ -1,8 +1,8 @@
-"""Measures what the project promises in numbers, and writes RESULTS.md: all of it, or the parts
-that are named.
+"""Measure everything that the project promises in numbers, and write the results to RESULTS.md.
 
-``python -m benchmarks`` measures everything; ``python -m benchmarks collector html`` these two, and
-leaves the other sections as they were: each says when it was measured.
+``python -m benchmarks`` measures everything. ``python -m benchmarks collector html`` measures only
+these two parts, and leaves the other sections of the file unchanged. Each section states when it
+was measured.
 """
 
 from __future__ import annotations
@@ -72,28 +72,28 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "peers": measure_peers,
     "fresh": measure_fresh,
 }
-"""In the order of the sections."""
+"""The function that measures each part, in the order of the sections."""
 
 MARK: Final = "<!-- {} -->\n"
-"""Marks the beginning of a part's section."""
+"""The comment that marks the beginning of a part's section."""
 
 
 def main(names: list[str]) -> None:
-    """Measure and write, saying what is under way."""
+    """Measure the named parts, or all parts, and write the results."""
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
     for name in settings(os.environ):
         del os.environ[name]
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, every new process compiles the project anew
-    os.environ[RUNS_SYSTEM_TEST] = "benchmarks"  # some open browsers
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every process compiles the project again
+    os.environ[RUNS_SYSTEM_TEST] = "benchmarks"  # some measurements open browsers
     for name in names or PARTS:
         sys.stderr.write(f"{name} …\n")
         write({name: section(PARTS[name]())})
 
 
 def section(text: str) -> str:
-    """Return a section with a line below its heading that says when and where it was measured."""
+    """Return a section with a line below its heading that states when and where it was measured."""
     heading, _, rest = text.partition("\n")
     day = datetime.now(UTC).date()
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -101,7 +101,7 @@ def section(text: str) -> str:
 
 
 def write(measured: dict[str, str]) -> None:
-    """Write sections into the file, in order, replacing older ones of the same parts."""
+    """Write sections into the file, in order, and replace older sections of the same parts."""
     sections = read(RESULTS.read_text(encoding="utf-8")) | measured
     head = "# Results\n\nWritten by `make bench`. Clients, servers and the store share the cores.\n\n"
     body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)
@@ -109,7 +109,7 @@ def write(measured: dict[str, str]) -> None:
 
 
 def read(text: str) -> dict[str, str]:
-    """Return the sections that a file has, by the names of their parts."""
+    """Return the sections of a file, by the names of the parts."""
     _, *pieces = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 

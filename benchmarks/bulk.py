@@ -17,18 +17,20 @@ from tests.support.services.processes import cpu_seconds
 from tests.support.services.relaying import RELAY_KEY, collector_with_key
 
 REPORTS = 200_000
-"""The length of a round in seconds of a worker's processor time, which the clock counts in
-hundredths.
+"""The number of reports in a round. A round must take seconds of a worker's processor time, because
+the clock counts hundredths of a second.
 """
 
 GOALS = {4: 60_000, MAX_REPORTS: 150_000}
-"""Reports per second of a worker's processor time, by the number of reports in an upload."""
+"""The goal in reports per second of a worker's processor time, by the number of reports in an
+upload.
+"""
 
 HEADERS = ("Content-Type: application/x-ndjson", f"Authorization: Bearer {RELAY_KEY}")
 
 
 def measure_bulk() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     rows, verdicts = [], []
     with worker() as (port, pid):
@@ -52,7 +54,8 @@ def measure_bulk() -> str:
 
 @contextlib.contextmanager
 def worker() -> Iterator[tuple[int, int]]:
-    """Run a collector that knows a relay; yield its port and its worker."""
+    """Run a collector that accepts uploads from a relay; yield its port and the process id of
+    its worker."""
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         collector_with_key(REGISTRY, Path(folder)) as collector,
@@ -61,7 +64,7 @@ def worker() -> Iterator[tuple[int, int]]:
 
 
 def reports_per_s(registry: Registry, reports: int, port: int, pid: int) -> float:
-    """Return how many reports are counted in a second of the worker's processor time."""
+    """Return how many reports the collector counts per second of the worker's processor time."""
     each = uploads_a_batch(registry, reports)
     bodies = uploads(registry, REPORTS // reports, reports)
     batches = [b"\n".join(bodies[start : start + each]) for start in range(0, len(bodies), each)]
@@ -71,6 +74,6 @@ def reports_per_s(registry: Registry, reports: int, port: int, pid: int) -> floa
 
 
 def uploads_a_batch(registry: Registry, reports: int) -> int:
-    """Return how many uploads fit into a batch."""
+    """Return how many uploads of a given size fit into a batch."""
     (body,) = uploads(registry, 1, reports)
     return min(MAX_BULK_UPLOADS, MAX_BULK_BYTES // (len(body) + 1))

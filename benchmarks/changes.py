@@ -1,4 +1,5 @@
-"""The width and coverage of intervals of changes that allow for people who answer the opposite.
+"""The width and coverage of intervals of changes, which are valid even if people change to the
+opposite answer.
 
 It also measures the time to search many windows of many questions for changes.
 """
@@ -40,14 +41,14 @@ ROWS: Final[Sequence[tuple[str, Metric, Population]]] = [
         for each in (0.5, 1, 4, 8)
     ),
 ]
-"""Question and epsilon in words, the question, and what people answer."""
+"""The name of each setting, its question, and the population's answers."""
 
 
 _Figures = tuple[float, float]
 
 
 def measure_changes() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     rows, least = [], 1.0
     for name, metric, people in ROWS:
         independent, allowing = (np.array(each) for each in zip(*_drawn(metric, people), strict=True))
@@ -69,11 +70,11 @@ def measure_changes() -> str:
 WINDOWS: Final = (10, 30, 90)
 RUNS: Final = 5
 MOST_S: Final = 2.0
-"""The maximum processor time, for 50 questions in 90 windows."""
+"""The maximum processor time in seconds for 50 questions in 90 windows."""
 
 
 def _search() -> str:
-    """Return how long it takes to search the usual questions for changes."""
+    """Measure how long it takes to search the usual questions for changes."""
     registry, rows, slowest = many_windows.registry(), [], 0.0
     for windows in WINDOWS:
         estimated = make_report(registry, decode(many_windows.tallies(registry, windows))).metrics
@@ -95,7 +96,7 @@ def _search() -> str:
 
 
 def _drawn(metric: Metric, people: Population) -> Iterator[tuple[_Figures, _Figures]]:
-    """Yield width and coverage: first as if windows were independent, then as reported."""
+    """Yield widths and coverages: first as if windows were independent, then as in reports."""
     survey = Survey(metric, people, (REPORTS, REPORTS), OPPOSITE)
     generator = np.random.default_rng(15)
     for first, last in survey.estimated(DRAWS, generator):

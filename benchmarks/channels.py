@@ -1,4 +1,4 @@
-"""Measurements of the channels' promises: `python -m benchmarks.channels` prints it."""
+"""Measurements of the time, memory and accuracy of channels: `python -m benchmarks.channels`."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from tests.unit.estimator.analyses import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
-"""The maximum time that all estimates of this many values may take."""
+"""The maximum seconds for all estimates of a question, by its number of values."""
 
 MOST_BYTES = 2**30
 
 
 def measure_channels() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     parts = (prepared(), client(), estimated(), rehearsed(), variances(), mean_variances(), distances())
     return "## Accuracy and speed of the channels\n\nFor the channels that `auto` chooses.\n\n" + "\n".join(parts)
 
 
 def prepared() -> str:
-    """Return the time of a definition, and of the first report after it."""
+    """Measure the time to read a definition, and the time of the first report after it."""
     makings_ms, firsts_ms = [], []
     sizes = [size for size in designs.SIZES if size <= 1024]
     for size, epsilon in product(sizes, designs.EPSILONS):
@@ -69,7 +69,7 @@ def _prepare_ms(size: int, epsilon: float) -> tuple[float, float]:
 
 
 def client() -> str:
-    """Return reports per second of 1024 values, and of a mean."""
+    """Measure reports per second for a category of 1,024 values, and for a mean."""
     asked = {"1024 values": kind_of(1024), "a mean of numbers from 0 to 80": Number(Fraction(0), Fraction(80), "mean")}
     said = []
     for name, kind in asked.items():
@@ -83,7 +83,7 @@ def client() -> str:
 
 
 def estimated() -> str:
-    """Return the time and the memory that a tally takes."""
+    """Measure the time and the memory to estimate a tally."""
     rows, verdicts = [], []
     for values, limit_s in LIMITS_S.items():
         runs = [json.loads(_run("-m", "benchmarks.large", str(values))) for _ in range(ROUNDS)]
@@ -110,7 +110,7 @@ def estimated() -> str:
 
 
 def rehearsed() -> str:
-    """Return the time of a rehearsal of a billion devices, as a user runs it."""
+    """Measure the time of a rehearsal of a billion devices, as a user runs it."""
     times_s = []
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         registry = Path(folder) / "metrics.toml"
@@ -126,7 +126,7 @@ def rehearsed() -> str:
 
 
 def variances() -> str:
-    """Return the exact variance over the minimum that theory allows."""
+    """Return the ratio of the exact variance to the minimum that theory allows."""
     rows: list[list[str]] = []
     everything: list[float] = []
     for epsilon in designs.EPSILONS:
@@ -146,7 +146,7 @@ def variances() -> str:
 
 
 def mean_variances() -> str:
-    """Return the worst variance of means over the minimum that theory allows."""
+    """Return the ratio of the worst variance of means to the minimum that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, requested(str(epsilon)))
@@ -164,7 +164,8 @@ UNIT = Number(Fraction(0), Fraction(1), "distribution")
 
 
 def distances() -> str:
-    """Return the distance of distributions from the truth, and the time of one estimate."""
+    """Measure the distance between estimated and true distributions, and the time of one
+    estimate."""
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)

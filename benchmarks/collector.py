@@ -1,4 +1,5 @@
-"""The cost of uploads of four reports to the collector, next to an empty POST and the plain way."""
+"""The cost of uploads of four reports to the collector, compared with an empty POST and with a
+plain Flask app."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ REGISTRY = Path(__file__).parents[1] / "examples" / "health" / "metrics.toml"
 ROUNDS = 9
 REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
-"""About a third of a worker's capacity, so that the worker is equally busy, and its caches equally
-cold, for both kinds of request.
+"""The same rate for both kinds of request: about a third of a worker's capacity. The worker is then
+equally busy for both, and its caches are equally cold.
 """
 
 
@@ -43,7 +44,7 @@ class Figures:
 
 
 def measure_collector() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, ours(Path(folder)) as (port, worker):
         steady = [interleaved(registry, port, worker, SAME_RATE_PER_S)]
@@ -91,12 +92,12 @@ def _section(
 
 
 def ratios(empty: Figures, upload: Figures) -> list[float]:
-    """Return the processor time of an empty POST over that of an upload, round by round."""
+    """Return, for each round, the processor time of an empty POST divided by that of an upload."""
     return [of_empty / of_upload for of_empty, of_upload in zip(empty.cpu_us, upload.cpu_us, strict=True)]
 
 
 def interleaved(registry: Registry, port: int, worker: int, per_s: float) -> tuple[Figures, Figures]:
-    """Return figures of empty POSTs and of uploads, measured in turn."""
+    """Measure empty POSTs and uploads in alternating rounds."""
     empty, upload = Figures(), Figures()
     for _ in range(ROUNDS):
         measure(empty, port, worker, [request("/empty", b"")] * REQUESTS, per_s)
@@ -105,7 +106,7 @@ def interleaved(registry: Registry, port: int, worker: int, per_s: float) -> tup
 
 
 def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per_s: float) -> None:
-    """Add one round."""
+    """Add the measurements of one round."""
     before = cpu_seconds(worker)
     elapsed_s = send_all(port, requests, per_s=per_s)
     figures.cpu_us.append((cpu_seconds(worker) - before) / len(requests) * 1e6)
@@ -113,14 +114,15 @@ def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per
 
 
 def rate(registry: Registry, port: int) -> float:
-    """Return uploads per second."""
+    """Measure uploads per second."""
     requests = [request("/v1/reports", body) for body in uploads(registry, REQUESTS)]
     return len(requests) / send_all(port, requests)
 
 
 @contextlib.contextmanager
 def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
-    """Run the collector with its extra route, and options of `serve`; yield port and worker."""
+    """Run the collector with the additional route and with options of `serve`; yield its port
+    and the process id of its worker."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.server", "serve", "--registry", str(REGISTRY)]
     command += ["--bind", f"127.0.0.1:{port}", "--data-dir", str(folder / "ours"), *options]
@@ -136,7 +138,7 @@ def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def plain_way(folder: Path) -> Iterator[int]:
-    """Run the plain collector on a store with the same settings; yield its port."""
+    """Run the plain Flask app on a store with the same settings; yield its port."""
     port = free_port()
     with EmbeddedStore(folder / "plain") as store:
         command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--log-level", "error"]

@@ -1,4 +1,5 @@
-"""The cost of telemetry to a starting program: the import next to those of peers, and a command."""
+"""The cost of telemetry to a starting program: the import of the SDK, compared with other
+libraries, and a command."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ ROUNDS: Final = 15
 MOST_RATIO: Final = 1.6
 WANTED_MS: Final = 60
 REFERENCE_S: Final = 0.9
-"""The seconds of 10^7 additions on the machine for which the goal was set."""
+"""The seconds for 10^7 additions on the machine for which the goal was set. They convert the
+goal to other machines.
+"""
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -29,7 +32,7 @@ before = set(sys.modules)
 {OURS}
 print(*(name for name in sys.modules if name not in before and not name.startswith("client_sdk")))
 """
-"""Prints the modules of the standard library that the import needs."""
+"""A program that prints the modules of the standard library that the import needs."""
 
 PEERS: Final = {
     "sentry-sdk": "import sentry_sdk",
@@ -55,11 +58,11 @@ class TelemetryCommands:
     def click_group(self): return click.Group("telemetry")
 """,
 }
-"""Replaces the SDK: the app without telemetry."""
+"""Modules that replace the SDK in the app without telemetry."""
 
 
 def measure_commands() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     return f"## Starting up\n\n{_imports()}\n{_commands()}"
 
 
@@ -96,7 +99,7 @@ def _import_ms(python: str, program: str) -> float:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment without a stored consent, in which modules are compiled once."""
+    """Return an environment without stored consent, in which modules are compiled only once."""
     others = ("CI", "DO_NOT_TRACK", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in others}
 
@@ -132,7 +135,8 @@ def _commands() -> str:
 
 
 def _command_ms(home: Path, before: Path | None = None, **settings: str) -> float:
-    """Return the milliseconds of a command; modules of the folder ``before`` come first."""
+    """Measure the milliseconds of a command. Modules in the folder ``before`` replace others of
+    the same name."""
     paths = [str(path) for path in (before, ROOT) if path is not None]
     environment = _environment() | settings | {"NOTES_HOME": str(home), "NOTES_COLLECTOR": "http://127.0.0.1:9"}
     program = f"import sys; sys.path[:0] = {paths!r}; from examples.notes.notes import main; main(['add', 'a note'])"
@@ -142,7 +146,7 @@ def _command_ms(home: Path, before: Path | None = None, **settings: str) -> floa
 
 
 def _additions_s() -> float:
-    """Return the seconds of 10^7 additions in a loop: how fast this machine is."""
+    """Measure the seconds for 10^7 additions in a loop, which show the speed of this machine."""
     total, began_s = 0, time.perf_counter()
     for number in range(10**7):
         total += number

@@ -1,4 +1,4 @@
-"""The cost of an estimate: the same for a thousand reports and for a hundred million."""
+"""The cost of an estimate, which is the same for a thousand reports and for a hundred million."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW, MANY = 10**3, 10**8
 
 
 def measure_estimator() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         files = {reports: draw_tallies(Path(folder), reports) for reports in (FEW, MANY)}
         times: dict[int, list[float]] = {FEW: [], MANY: []}
@@ -43,7 +43,7 @@ def measure_estimator() -> str:
 
 
 def draw_tallies(folder: Path, reports: int) -> Path:
-    """Write tallies of a number of reports of a uniform population, drawn from the distribution."""
+    """Write tallies with a given number of reports from a uniform population."""
     generator = np.random.default_rng(SEED)
     file = folder / f"tallies-{reports}.ndjson"
     lines = []
@@ -63,7 +63,7 @@ def draw_tallies(folder: Path, reports: int) -> Path:
 
 
 def report_s(tallies: Path) -> float:
-    """Return the seconds that one report takes."""
+    """Measure the seconds that the command ``report`` takes."""
     started = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "estimator", "report", "--registry", str(REGISTRY), "--tallies", str(tallies)],

@@ -1,4 +1,5 @@
-"""The wait of a newcomer: demo and tests in a fresh clone, with an empty home and no cache."""
+"""The time that a newcomer waits: demo and tests in a fresh clone, with an empty home folder and
+no cache."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ LIMITS_S = {"demo": 180.0, "test": 600.0}
 
 
 def measure_fresh() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     times = {target: fresh_s(target) for target in LIMITS_S}
     rows = [
         [f"`make {target}`", verdict(times[target] <= limit, f"{times[target]:.0f} s", f"≤ {limit:.0f} s").strip()]
@@ -27,7 +28,7 @@ def measure_fresh() -> str:
 
 
 def fresh_s(target: str) -> float:
-    """Return the seconds that a target takes in a new clone."""
+    """Measure the seconds that a target of the Makefile takes in a new clone."""
     with tempfile.TemporaryDirectory(prefix="hearsay-fresh-") as home:
         clone = Path(home) / "hearsay"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)  # noqa: S607 on the PATH

@@ -1,5 +1,5 @@
-"""The memory that a store needs for 10^7 reports, and the time of backups. Tallies do not grow with
-reports; upload ids do.
+"""The memory that a store needs for 10^7 reports, and the time of backups. The size of tallies does
+not depend on the number of reports, but each upload adds an id.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from collector.required_settings import NO_PROMISE
 from collector.store.redis_store import RedisStore
 
 IDS = (100_000, 1_000_000)
-"""Upload ids of one window: a small app's day, and a month or a larger app's day."""
+"""The number of upload ids in one window: a day of a small app, and a month or a day of a larger
+app.
+"""
 
 REPORTS = 10
-"""Reports in an upload, so that the last number of IDS makes 10^7 reports."""
+"""The number of reports in an upload. With the larger number of ids, there are 10^7 reports."""
 
 SHAPES = 64
-"""Different uploads, their symbols drawn at random; each is counted over and over under fresh ids.
+"""The number of different uploads, with random symbols. Each is counted many times, with a new id
+each time.
 """
 
 SEED = 20_261_121
@@ -44,7 +47,7 @@ MOST_ID_BYTES = 40
 
 
 def measure_held() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     rows, verdicts = [], []
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
         server = redis.Redis.from_url(url)
@@ -84,8 +87,8 @@ def measure_held() -> str:
 
 @contextmanager
 def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
-    """Run a store without its append-only file, on which its memory does not depend; yield it and
-    its address.
+    """Run a store and yield it with its address. It has no append-only file, because such a file
+    does not affect its memory.
     """
     with EmbeddedStore(folder / "store") as embedded:
         redis.Redis.from_url(embedded.url).config_set("appendonly", "no")
@@ -95,7 +98,7 @@ def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
 
 
 def fill(store: RedisStore, uploads: int) -> None:
-    """Count a number of uploads with fresh ids."""
+    """Count a number of uploads, each with a new id."""
     shapes = cycle(_shapes())
     while uploads:
         batch = min(uploads, MAX_BULK_UPLOADS)
@@ -123,25 +126,26 @@ def _shapes() -> list[Judgement]:
 
 
 def held_bytes(server: Any) -> int:
-    """Return the memory of the server's data, without the buffers of clients and of its file."""
+    """Return the memory that the server's data takes, without the buffers for clients and for
+    its file."""
     memory = server.info("memory")
     held: int = memory["used_memory"] - memory["mem_clients_normal"] - memory["mem_aof_buffer"]
     return held
 
 
 def buckets(server: Any) -> list[bytes]:
-    """Return the keys of all buckets of ids."""
+    """Return the keys of all buckets of upload ids."""
     return list(server.scan_iter("*:seen:*", count=10_000))
 
 
 def tallies_bytes(server: Any) -> int:
-    """Return the memory of all keys that do not contain ids."""
+    """Return the memory of all keys that do not contain upload ids."""
     keys = set(server.scan_iter("*", count=10_000)) - set(buckets(server))
     return sum(server.memory_usage(key, samples=0) for key in keys)
 
 
 def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
-    """Return how long an export takes, and an import of it into a new store."""
+    """Measure the seconds of an export, and of an import of this export into a new store."""
     backup = folder / "backup.ndjson"
     export_s = seconds("store", "export", "--redis", url, "--to", str(backup))
     with EmbeddedStore(folder / "restored") as restored:
@@ -149,7 +153,7 @@ def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
 
 
 def seconds(*command: str) -> float:
-    """Return how long a command of the collector takes."""
+    """Measure the seconds that a command of the collector takes."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-m", "collector", *command], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began

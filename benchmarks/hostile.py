@@ -1,4 +1,4 @@
-"""The memory that hostile and honest uploads take in a store: of the whole server, per upload."""
+"""The memory of the whole server that one upload takes, for hostile and for honest uploads."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 UPLOADS = 100_000
 BYTES_A_COUNTED_REPORT = 1
 ROUNDING_BYTES = 1
-"""The possible difference between two averages because buckets are not equally full."""
+"""The difference between two averages that may occur because buckets are not equally full."""
 
 
 def measure_hostile() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
         server = redis.Redis.from_url(url)
         honest = _left(server, store, HONEST)

@@ -1,6 +1,4 @@
-"""The HTML report: how long it takes to write, how large it is, and how soon a browser shows
-something.
-"""
+"""The HTML report: the time to write it, its size, and the time until a browser shows something."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ EVERY_KIND: Final[list[dict[str, Field]]] = [
 
 
 def measure_html() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, chromium() as browser:
         usual, histograms = Path(folder) / "usual.html", Path(folder) / "every_kind.html"
         seconds, processor = usual_seconds(Path(folder), usual)
@@ -109,8 +107,8 @@ Seconds = dict[str, list[float]]
 
 
 def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
-    """Return how long the command takes for either form, by the clock and in processor time; the
-    page is kept there.
+    """Measure the elapsed seconds and the processor seconds of the command, for JSON and for HTML.
+    The page remains at the given path.
     """
     base = command(folder, many_windows.definitions())
     forms = {"JSON": ["--format", "json", "--output", str(folder / "report.json")], "HTML": ["--output", str(page)]}
@@ -125,7 +123,7 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def standing_seconds(folder: Path) -> list[float]:
-    """Return how long `archive` takes for the page of all windows of the usual questions."""
+    """Measure how long `archive` takes to write the page of all windows of the usual questions."""
     metrics = many_windows.registry()
     report = make_report(metrics, decode(many_windows.tallies(metrics)))
     (folder / "metrics.toml").write_text(many_windows.definitions(), encoding="utf-8")
@@ -154,8 +152,8 @@ def _window(estimated: MetricEstimate) -> str:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Return how long both forms take, one after the other, if every question has a histogram, as
-    `command_seconds` does.
+    """Measure how long JSON and HTML take together if every question has a histogram, like
+    `command_seconds`.
     """
     base = command(folder, many_windows.histograms())
     runs = [command_seconds([*base, "--output", str(folder / f"histograms.{form}")]) for form in ("json", "html")]
@@ -163,12 +161,12 @@ def histograms_seconds(folder: Path) -> tuple[float, float]:
 
 
 def mixed_seconds(folder: Path) -> tuple[float, float]:
-    """Return how long the page of every kind takes, as `command_seconds` does."""
+    """Measure how long the page with every kind of question takes, like `command_seconds`."""
     return command_seconds([*command(folder, every_kind()), "--output", str(folder / "mixed.html")])
 
 
 def command(folder: Path, metrics: str) -> list[str]:
-    """Return the command that reports on questions, from files that are written here."""
+    """Write the files of a report, and return the command that makes the report."""
     registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
     registry.write_text(metrics, encoding="utf-8")
     lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(metrics))))
@@ -176,28 +174,29 @@ def command(folder: Path, metrics: str) -> list[str]:
 
 
 def command_seconds(arguments: list[str]) -> tuple[float, float]:
-    """Return how long a command takes, by the clock and in processor time."""
+    """Measure the elapsed seconds and the processor seconds of a command."""
     started, used = time.perf_counter(), children_s()
     subprocess.run(arguments, check=True, capture_output=True)
     return time.perf_counter() - started, children_s() - used
 
 
 def children_s() -> float:
-    """Return the processor seconds of ended child processes."""
+    """Return the processor seconds of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def every_kind() -> str:
-    """Return 50 questions of every kind, and the two that are asked together, as TOML."""
+    """Return 50 questions of every kind, and two more that are asked together, as TOML."""
     named = {f"metric_{number:02}": EVERY_KIND[number % len(EVERY_KIND)] for number in range(50)}
     text = registry_text(dark_mode=BOOLEAN, os=CATEGORY, **named).replace("lifetime = 400", "lifetime = 4000")
     return text.replace("per_window = 20", "per_window = 200")
 
 
 def write_every_kind(page: Path) -> tuple[float, float]:
-    """Write a page of every kind; return the seconds for one histogram, and for writing the page.
-    Every question is estimated in one window, which is repeated, because only the page is measured.
+    """Write a page with every kind of question; return the seconds for one histogram, and for
+    writing the page. Every question is estimated in only one window, whose figures are repeated for
+    all others, because only the page is measured.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -215,7 +214,7 @@ def write_every_kind(page: Path) -> tuple[float, float]:
 
 
 def histogram_seconds(registry: Registry) -> Iterator[float]:
-    """Yield the seconds that the tally of a histogram takes."""
+    """Yield the seconds to estimate the tally of each histogram."""
     metric = next(metric for metric in registry.metrics.values() if metric.kind.name == "number")
     tally: Tally = next(
         tally for tally in decode(tallies(registry, range(1)).splitlines()) if tally.metric == metric.name
@@ -227,8 +226,8 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 
 
 def first_paint_s(browser: Browser, file: Path) -> float:
-    """Return the seconds until the browser shows the first text of a page: the slower of desktop
-    and phone.
+    """Measure the seconds until the browser shows the first text of a page, on a desktop and on a
+    phone; return the larger number.
     """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []

@@ -1,6 +1,6 @@
-"""Estimates everything about a category's values in its own process, whose memory is measured.
+"""Measure the memory and the time to estimate a category with many values, in a separate process.
 
-Run as ``python -m benchmarks.large VALUES``; prints JSON.
+``python -m benchmarks.large VALUES`` prints JSON.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from estimator.decoders.inversions import inverse_of
 
 REPORTS = 10**8
 KIB = 1024
-"""Linux counts the peak in this unit."""
+"""The number of bytes in the unit in which Linux reports the peak memory."""
 
 
 def main() -> None:
-    """Measure twice: with the preparation of the inverse, and without it, as for the next window of
-    the metric.
+    """Estimate twice: first with the preparation of the inverse, then without it, as for the next
+    window of the metric.
     """
     values = int(sys.argv[1])
     started = time.perf_counter()
     channel = chosen(values, 1.0)
     definition_s = time.perf_counter() - started
-    # in a uniform population all are equally likely, except for pseudo-random blocks
+    # in a uniform population, all symbols are equally likely, except for pseudo-random blocks
     symbols = channel.symbols
     tally = np.random.default_rng(values).multinomial(REPORTS, np.full(symbols, 1 / symbols))
     seconds = []

@@ -1,4 +1,4 @@
-"""The latency of uploads at random times, at seven tenths of a collector's capacity."""
+"""The latency of uploads that arrive at random times, at 70% of a collector's capacity."""
 
 from __future__ import annotations
 
@@ -32,16 +32,20 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "1 thread": ("--threads", "1"),
     "2 workers, 4 threads each": ("--workers", "2", "--threads", "4"),
 }
-"""The default, which is for slow senders; behind a proxy that waits for them; and alternatives."""
+"""The options of each setting: the default, which suits slow senders; a setting behind a proxy
+that buffers slow requests; and alternatives.
+"""
 
 CONNECTIONS = 64
-"""Four times as many as a worker has threads: an upload waits for the worker, never for a
-connection.
+"""The number of connections: four times the number of a worker's threads. An upload then waits only
+for the worker, never for a connection.
 """
 
 WRITES = 2000
 UPLOAD_BYTES = 554
-"""Bytes that an upload of four reports appends to the store's file: see results of `stores`."""
+"""The number of bytes that an upload of four reports appends to the store's file, as measured by
+`stores`.
+"""
 
 SEED = 20_261_121
 QUANTILES = (0.5, 0.99, 0.999)
@@ -49,7 +53,7 @@ MOST = 5.0
 
 
 def measure_latency() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
@@ -89,10 +93,11 @@ def _tails(what: str, rounds: Sequence[_Round]) -> list[float]:
 
 
 def constant_service(load: float) -> float:
-    """Return the 99% quantile of the time in the queue M/D/1 over its median (Erlang 1909)."""
+    """Return the ratio of the 99th percentile to the median of the time spent in an M/D/1 queue
+    (Erlang 1909)."""
 
     def done_within(waited: float) -> float:
-        """Return the probability of waiting at most that many times of service."""
+        """Return the probability of waiting at most this long, in service times."""
         terms = ((-load * (waited - k)) ** k / factorial(k) * exp(load * (waited - k)) for k in range(int(waited) + 1))
         return (1 - load) * sum(terms)
 
@@ -106,10 +111,11 @@ class _Round(NamedTuple):
     """The measurements of a round.
 
     Attributes:
-        done: QUANTILES of the seconds until requests, and writes, were done, by setting or kind.
-        capacities: the uploads per second that the collector takes, by setting.
-        busy: cores that had work while uploads came.
-        stolen: cores that the host kept from the machine meanwhile.
+        done: the QUANTILES of the seconds until requests and disk writes were completed, by setting
+            or kind.
+        capacities: the uploads per second that the collector can process, by setting.
+        busy: the average number of busy cores during the uploads.
+        stolen: the average number of cores that the host gave to other machines meanwhile.
 
     """
 
@@ -120,7 +126,7 @@ class _Round(NamedTuple):
 
 
 def capacity(registry: Registry, port: int) -> float:
-    """Return the uploads per second while at least one is waiting."""
+    """Measure the uploads per second while at least one upload is always waiting."""
     requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
     began = time.perf_counter()
     waits(port, requests, [0.0] * CAPACITY_UPLOADS)
@@ -148,8 +154,8 @@ def _round(registry: Registry, ports: Mapping[str, int], folder: Path, random: R
 
 
 def core_seconds() -> tuple[float, float]:
-    """Return the core seconds since the start of the machine: of work, and those in which the host
-    did not let it work.
+    """Return two numbers of core seconds since the machine started: time spent working, and time
+    that the host gave to other machines.
     """
     fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])
@@ -158,7 +164,7 @@ def core_seconds() -> tuple[float, float]:
 
 
 def writes(folder: Path) -> list[float]:
-    """Return the seconds of each of a number of writes until they are on the disk."""
+    """Measure the seconds until each of a number of writes is on the disk."""
     latencies_s = []
     with (folder / "written").open("wb", buffering=0) as file:
         for _ in range(WRITES):
@@ -170,25 +176,25 @@ def writes(folder: Path) -> list[float]:
 
 
 def quantiles(values: Sequence[float]) -> list[float]:
-    """Return QUANTILES of the values."""
+    """Return the QUANTILES of the values."""
     ordered = sorted(values)
     return [ordered[ceil(part * len(values)) - 1] for part in QUANTILES]
 
 
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
-    """Send requests when they are due, each on a free connection, and return the seconds from then
+    """Send each request when it is due, on a free connection. Return the seconds from the due time
     to each answer.
 
-    A single process does it all, and wakes up when a request is due or an answer arrives: a process
-    for each connection would take cores from the server.
+    A single process handles all connections, and wakes up when a request is due or an answer
+    arrives. A process for each connection would take cores away from the server.
 
     Args:
-        port: where the server listens.
-        requests: what to send, whole requests.
-        due_s: when to send each, in seconds from the beginning, the earliest first.
+        port: the port of the server.
+        requests: the bytes of each request.
+        due_s: the time to send each request, in seconds from the beginning, in rising order.
 
     Raises:
-        RuntimeError: if an answer is not the expected one, or does not come.
+        RuntimeError: if an answer is wrong or missing.
 
     """
     waits_s: list[float] = []

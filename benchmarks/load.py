@@ -1,4 +1,4 @@
-"""Sends prepared requests over a few persistent connections, each in its own process."""
+"""Send prepared requests over a few persistent connections, each in a separate process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from client_sdk.protocol import Registry, Report, Upload, Window
 
 CONNECTIONS = 8
-"""Enough that requests wait for the server, not the server for requests; few, because this is a
-small machine.
+"""The number of connections. There are enough that the server never waits for requests, but few,
+because this is a small machine.
 """
 
 
@@ -20,7 +20,8 @@ ANSWER_TIMEOUT_S = 30.0
 
 
 def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
-    """Return bodies of uploads with fresh ids, going round the registry's metrics."""
+    """Return bodies of uploads with new ids. Their reports go through the registry's metrics in
+    turn."""
     now_s = time.time()
     metrics = list(registry.metrics.values())
     chosen = [metrics[index % len(metrics)] for index in range(reports)]
@@ -41,16 +42,16 @@ def request(path: str, body: bytes, headers: Sequence[str] = JSON) -> bytes:
 
 
 def send_all(port: int, requests: Sequence[bytes], *, per_s: float = float("inf"), expected: bytes = b" 200 ") -> float:
-    """Send every request, wait for every answer, and return the seconds that it took.
+    """Send all requests, wait for all answers, and return the total seconds.
 
     Args:
-        port: where the server listens.
-        requests: what to send, whole requests.
-        per_s: how many to send per second at most, over all connections.
-        expected: what the first line of each answer must contain.
+        port: the port of the server.
+        requests: the bytes of each request.
+        per_s: the maximum number of requests per second, over all connections.
+        expected: the bytes that the first line of each answer must contain.
 
     Raises:
-        RuntimeError: if an answer is not the expected one.
+        RuntimeError: if an answer is not as expected.
 
     """
     context = multiprocessing.get_context("fork")
@@ -86,7 +87,7 @@ def _send(port: int, requests: Sequence[bytes], interval_s: float, expected: byt
 
 
 def read_answer(connection: socket.socket) -> bytes:
-    """Read one answer to its end and return its head."""
+    """Read one complete answer, and return its status line and headers."""
     answer = b""
     while b"\r\n\r\n" not in answer:
         answer += _receive(connection)

@@ -24,10 +24,10 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, 
 
 WINDOWS: Final = 90
 REPORTS: Final = 10_000
-"""Reports of each tally; their number does not matter."""
+"""The number of reports in each tally, which does not affect the time."""
 
 HISTOGRAMS: Final = 5
-"""The number of questions of a distribution where these are measured alone."""
+"""The number of questions in the separate measurement of distributions."""
 
 RUNS: Final = 5
 
@@ -46,8 +46,8 @@ KINDS: Final[list[tuple[int, dict[str, Field]]]] = [
     (2, SET),
     (2, COUNT),
 ]
-"""The number of questions of each kind: what apps ask of their users; a distribution adds
-hundredths of a second.
+"""The number of questions of each kind in a typical app. Each distribution adds hundredths of a
+second.
 """
 
 
@@ -64,13 +64,13 @@ def definitions() -> str:
 
 
 def histograms() -> str:
-    """Return questions of a distribution as TOML: these take longest."""
+    """Return questions with distributions, which take longest, as TOML."""
     wave = NUMBER | {"statistic": "distribution", "low": 0, "high": 5000}
     return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
 
 
 def tallies(metrics: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
-    """Yield the tallies of all questions, drawn from their mechanisms' distributions."""
+    """Yield the tallies of all questions, drawn at random from the mechanisms' distributions."""
     rng = np.random.default_rng(1)
     for metric in metrics.metrics.values():
         for day in range(windows):
@@ -89,7 +89,7 @@ def _symbol_law(metric: Metric, rng: np.random.Generator) -> np.ndarray[tuple[in
 
 
 def main() -> None:
-    """Print the median of several runs, each from NDJSON to JSON."""
+    """Print the median time of several runs, each from tallies in NDJSON to a report in JSON."""
     metrics = registry()
     lines = [*tallies(metrics)]
     walls, processors, size = [], [], 0

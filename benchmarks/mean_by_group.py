@@ -1,9 +1,10 @@
-"""The best way to ask for a number by group: ``python -m benchmarks.mean_by_group`` prints the
-table.
+"""A comparison of ways to ask for a number by group: ``python -m benchmarks.mean_by_group`` prints
+the table.
 
-The figures are n times the variance of a group's mean, on a range of length 1, to first order.
-Groups are equally large. The noise is that of the worst of eleven answers, given by everybody in
-the group. The total is that of half the group at either end, with the chance of who reported.
+The figures are n times the variance of a group's mean, on a range of length 1, to first order. All
+groups have the same size. The noise variance assumes that everybody in the group gives the same
+answer, the worst of eleven. The total variance assumes that half of the group answers at either end
+of the range, and includes the random choice of people.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ POINTS: Final = (2, 3, 5, 9)
 GROUPS: Final = (2, 4, 8, 32)
 EPSILONS: Final = ("0.5", "1", "2", "3", "4", "5", "6", "8")
 PARTS: Final = tuple(f"{part / 20:.2f}" for part in range(2, 19))
-"""The possible fractions of epsilon that a split spends on the group."""
+"""The fractions of epsilon that a split may spend on the group."""
 
 ANSWERS: Final = np.linspace(0.0, 1.0, 11)
 
 
 class Variances(NamedTuple):
-    """The variances from noise alone, and in total."""
+    """The variance from noise alone, and the total variance."""
 
     noise: float
     total: float
@@ -50,7 +51,7 @@ def groups_of(number: int) -> Crossed:
 
 
 def of_pairs(groups: int, points: int, text: str) -> Variances:
-    """Return the variances if group and rounded number are one category."""
+    """Return the variances if the group and the rounded number are reported as one category."""
     domain = MeanByGroup(groups_of(groups), RANGE, points=points)
     inverse = inverse_of(channel_for(domain, epsilon(text)))
     places = np.linspace(0.0, 1.0, points)
@@ -65,7 +66,7 @@ def of_pairs(groups: int, points: int, text: str) -> Variances:
 
 
 def of_split(groups: int, text: str) -> tuple[Variances, str]:
-    """Return the smallest variances of a split, and the group's best fraction of epsilon."""
+    """Return the smallest variances if epsilon is split, and the best fraction for the group."""
     splits = [(_split(groups, Decimal(text), Decimal(part)), part) for part in PARTS]
     return min(splits)
 
@@ -87,14 +88,14 @@ def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
 
 
 def _ratio(own: Floats | float, other: Floats | float, groups: int) -> float:
-    """Return n times the variance of a ratio, from the mean squares of its residual inside and
-    outside the group.
+    """Return n times the variance of a ratio, from the mean squared residuals inside and outside
+    the group.
     """
     return float(own + (groups - 1) * other) * groups
 
 
 def row(groups: int, text: str) -> list[str]:
-    """Return the cells of a number of groups and an epsilon: noise / total."""
+    """Return the cells for a number of groups and an epsilon: noise / total."""
     pairs = [of_pairs(groups, points, text) if groups * points <= MAX_CELLS else None for points in POINTS]
     split, part = of_split(groups, text)
     taken = MeanByGroup(groups_of(groups), RANGE).rounded_for(epsilon(text).odds).points

@@ -1,4 +1,4 @@
-"""The cost of counting a request for the metrics, to a worker."""
+"""The cost to a worker of counting a request for the Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUEST = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/reports"}
 
 
 def measure_metrics() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
 
     def bare(_: object, __: object) -> Iterable[bytes]:
         return []
@@ -52,7 +52,7 @@ def measure_metrics() -> str:
 
 
 def cpu_us(application: Callable[..., Iterable[bytes]] | WSGIApplication) -> float:
-    """Return the processor time of a call."""
+    """Measure the processor time of a call, in microseconds."""
     gc.collect()
     began = time.process_time()
     for _ in range(CALLS):

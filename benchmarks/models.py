@@ -1,9 +1,10 @@
-"""How well models learned under local privacy predict, on public data.
+"""The quality of predictions by models that were learned under local privacy, on public data.
 
-Ends of features are the 2nd and the 98th percentile of a data set. A quarter of the people is held
-back, in each split another one; devices are drawn from the others with replacement, so that only
-the noise of privacy counts. Products get normal noise of the mechanism's variance in 128 blocks,
-crosses are drawn by their distribution. One cell of products is repeated with real reports.
+The range of a feature goes from the 2nd to the 98th percentile of the data set. Each split holds
+back a different quarter of the people. Devices are drawn from the other people with replacement, so
+that more devices only reduce the noise. For products, normal noise with the mechanism's variance is
+added in 128 blocks. For crosses, tallies are drawn from the exact distribution. One cell of
+products is repeated with real reports.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ VALUES = {"sex": ("female", "male"), "self_rated_health": ("excellent", "good", 
 SPLITS = {"health": 400, "breast cancer": 10, "digits": 10}
 """The number of times that people are held back.
 
-By person, AUCs of health differ by .017 from split to split without privacy, and by .07 with few
-reports, so that a mean of 100 still has a standard error of .007.
+For the health data, AUCs have a standard deviation between splits of .017 without privacy, and of
+.07 with few reports. The mean of 100 splits would then still have a standard error of .007.
 """
 
 BLOCKS = 128
@@ -53,19 +54,21 @@ CELLS = (
     ("digits", 10**5, "rotated-axes", (0.839, 0.891, 0.914)),
     ("digits", 10**6, "rotated-axes", (0.905, 0.920, 0.930)),
 )
-"""Data, devices, mechanism, and the AUC that was wanted at each epsilon."""
+"""The data set, number of devices and mechanism of each cell, and the target AUC at each
+epsilon.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """A data set: what people would answer, and the features of a registry."""
+    """A data set: people's answers, and the features of a registry."""
 
     people: People
     features: Toml
 
 
 def measure_models() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     sets = {name: load() for name, load in SETS.items()}
     rows = [_row(sets[name], name, devices, mechanism, targets) for name, devices, mechanism, targets in CELLS]
     head = ("data", "without privacy", "devices", "mechanism", *(f"epsilon {epsilon}" for epsilon in EPSILONS))

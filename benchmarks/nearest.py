@@ -11,16 +11,16 @@ from client_sdk.protocol import Metric, Registry
 from tests.support.devices.definitions import NEAREST, Toml, registry_text
 
 SIZES = ((16, 64), (128, 64), (256, 256), (1024, 64))
-"""Numbers of prototypes, and of the numbers in each; the last two are the largest allowed."""
+"""The numbers of prototypes, and their lengths. The last two are the largest allowed."""
 
 SEED = 1
 SEARCHES, READINGS = 50, 5
 LIMIT_MS = 20.0
-"""A fifth of the time allowed for `Telemetry.record`."""
+"""The maximum milliseconds: a fifth of the time allowed for `Telemetry.record`."""
 
 
 def measure_nearest() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     generator, rows, slowest_ms = random.Random(SEED), [], 0.0  # noqa: S311 vectors, no answers of anybody
     for prototypes, length in SIZES:
         text = _registry(generator, prototypes, length)
@@ -52,7 +52,7 @@ def _search_ms(metric: Metric, vector: list[float]) -> float:
 
 
 class _NoCoins:
-    """A search draws nothing."""
+    """Coins that are never tossed, because a search is not random."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)

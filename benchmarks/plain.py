@@ -1,6 +1,4 @@
-"""The plain way to collect, for comparison: Flask, and the JSON of an upload pushed to a Redis
-list.
-"""
+"""A plain Flask app for comparison, which pushes the JSON of each upload to a Redis list."""
 
 from __future__ import annotations
 

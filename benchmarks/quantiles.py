@@ -1,4 +1,4 @@
-"""The width of quantiles' intervals, with square wave and with a hierarchical histogram."""
+"""The width of the intervals of quantiles, with the mechanisms square wave and hierarchical."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.estimates.populations import POPULATIONS, Population
 EPSILONS: Final = ("0.5", "1", "2", "4")
 REPORTS: Final = (10_000, 100_000)
 DRAWS: Final = 3
-"""Tallies of each population, mechanism, epsilon and number of reports."""
+"""The number of tallies for each population, mechanism, epsilon and number of reports."""
 
 UNIT: Final = Number(Fraction(0), Fraction(1), "quantiles")
 MECHANISMS: Final[tuple[Callable[[RequestedEpsilon], Channel], ...]] = (SquareWave.within, Hierarchical.within)
@@ -40,9 +40,9 @@ class Cell(NamedTuple):
     """The five quantiles of all tallies of one population.
 
     Attributes:
-        width: the mean width of an interval, a share of the range.
-        held: how many of the intervals held the truth.
-        intervals: of how many.
+        width: the mean width of an interval, as a fraction of the range.
+        held: the number of intervals that contained the true value.
+        intervals: the number of all intervals.
 
     """
 
@@ -52,7 +52,7 @@ class Cell(NamedTuple):
 
 
 def measure_quantiles() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     measured = {
         (epsilon, reports, make): [*_cells(make(requested(epsilon)), reports)]
         for epsilon, reports, make in product(EPSILONS, REPORTS, MECHANISMS)

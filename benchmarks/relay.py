@@ -1,4 +1,4 @@
-"""The cost of an upload to a relay: processor time, and memory while it waits."""
+"""The cost of an upload to a relay: processor time, and memory while the upload waits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from tests.support.services.relaying import collector_with_key, running_relay
 
 ROUNDS = 5
 HELD = 900
-"""The number of waiting uploads: fewer than a batch, which would leave before all have arrived."""
+"""The number of waiting uploads. There are fewer than in a batch, because the relay sends a full
+batch at once.
+"""
 
 GATHER_S = 2
 SPARE_FILES = 100
 
 
 def measure_relay() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with (
         _open_files(HELD + SPARE_FILES),
@@ -59,7 +61,7 @@ def measure_relay() -> str:
 
 
 def send_at_once(port: int, requests: Sequence[bytes]) -> None:
-    """Send requests, each on its own connection, and then wait for all answers."""
+    """Send each request on a separate connection, and then wait for all answers."""
     with contextlib.ExitStack() as opened:
         connections = []
         for message in requests:
@@ -73,14 +75,14 @@ def send_at_once(port: int, requests: Sequence[bytes]) -> None:
 
 
 def peak_bytes(pid: int) -> int:
-    """Return the peak memory of a process so far."""
+    """Return the peak memory of a process, in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 @contextlib.contextmanager
 def _open_files(number: int) -> Iterator[None]:
-    """Let this process have this many files open while the context lasts."""
+    """Allow this process to open this many files during the ``with`` block."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
     try:

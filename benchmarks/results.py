@@ -1,4 +1,4 @@
-"""Formats figures: medians with their range, in tables."""
+"""Functions that format measurements: medians with their range, and tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import median
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
-    """Return median and range."""
+    """Return the median and the range of values as a text."""
     return f"{median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 
 
@@ -22,5 +22,5 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def verdict(holds: bool, figure: str, goal: str) -> str:  # noqa: FBT001 reads as a sentence
-    """Return a line that says whether a figure meets its goal."""
+    """Return a line that states whether a figure meets its goal."""
     return f"**{figure}** (wanted: {goal}{'' if holds else '; **missed**'})\n"

@@ -1,4 +1,4 @@
-"""The cost of the SDK to its host: import, record, perturbation."""
+"""The cost of the SDK to an app: its import, `record`, and perturbation."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ began_s = time.perf_counter()
 device.flush(5)
 print((time.perf_counter() - began_s) * 1000)
 """
-"""A program that records once and flushes while no collector listens."""
+"""A program that records one answer and flushes, although no collector is running."""
 
 
 def measure_sdk() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     requests_ms, sdk_ms = import_times()
     share = median(sdk_ms) / median(requests_ms)
     record_ms = record_times()
@@ -97,7 +97,7 @@ def measure_sdk() -> str:
 
 
 def import_times() -> tuple[list[float], list[float]]:
-    """Return milliseconds of two imports, each in fresh interpreters, in turn."""
+    """Measure the milliseconds of two imports, in fresh interpreters, alternately."""
     statements = ("import requests", "import client_sdk")
     rounds = [[_import_ms(statement) for statement in statements] for _ in range(ROUNDS)]
     first, second = (list(column) for column in zip(*rounds, strict=True))
@@ -110,7 +110,8 @@ def _import_ms(statement: str) -> float:
 
 
 def record_times() -> list[float]:
-    """Return milliseconds of each record, one a day for three hundred days."""
+    """Measure the milliseconds of each `record` on a device that records daily for three hundred
+    days."""
     times_ms = []
     now = [1_795_176_000.0]
     with _device(now) as telemetry:
@@ -125,7 +126,7 @@ def record_times() -> list[float]:
 
 @contextlib.contextmanager
 def _device(now: list[float]) -> Iterator[Telemetry]:
-    """Open a new device whose clock shows the time in the list."""
+    """Open a new device, whose clock shows the time in the list."""
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         Telemetry(
@@ -140,7 +141,8 @@ def _device(now: list[float]) -> Iterator[Telemetry]:
 
 
 def first_times() -> tuple[list[float], list[float], list[float]]:
-    """Return milliseconds of first records on new and on known devices, and of flushes offline."""
+    """Measure the milliseconds of the first `record` on a new and on a known device, and of a
+    flush offline."""
     new_ms, known_ms, offline_ms = list[float](), list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         for number in range(ROUNDS):
@@ -153,7 +155,7 @@ def first_times() -> tuple[list[float], list[float], list[float]]:
 
 
 def loop_times() -> tuple[list[float], list[float]]:
-    """Return the milliseconds for which an event loop is blocked by `record`, and by `arecord`."""
+    """Measure the milliseconds for which `record` and `arecord` block an event loop."""
     now = [1_795_176_000.0]
     with _device(now) as telemetry:
         telemetry.record("dark_mode", value=True)
@@ -177,5 +179,5 @@ async def _loop_times(telemetry: Telemetry, now: list[float]) -> tuple[list[floa
 
 
 def report_rates(kind: Kind, channel: Channel) -> list[float]:
-    """Return reports per second, from an answer to its symbol, in five rounds."""
+    """Measure reports per second, from an answer to its symbol, in five rounds."""
     return [report_rate(kind, channel, 0.3) for _ in range(5)]

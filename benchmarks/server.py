@@ -1,5 +1,5 @@
-"""The collector with one more route, an empty POST, so that both are measured on the same
-server.
+"""The collector with an additional route for empty POSTs, so that uploads and empty POSTs are
+measured on the same server.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def app_with_empty_post(
     open_store: Callable[[], TallyStore],
     counts: SharedCounters | None = None,
 ) -> Flask:
-    """Return the collector's application with ``POST /empty``."""
+    """Return the collector's application with the additional route ``POST /empty``."""
     app = worker_app(config, shared_state, open_store, counts)
 
     @app.post("/empty")

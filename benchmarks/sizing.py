@@ -1,4 +1,4 @@
-"""The needs of a number of devices, computed from RESULTS.md for the page on sizing."""
+"""The hardware that a number of devices needs, computed from RESULTS.md for the page on sizing."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ RESULTS: Final = Path(__file__).parent / "RESULTS.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3
-"""The busiest time over the mean of a day: devices send when they are awake, at random times."""
+"""The load at the busiest time, divided by the mean load of a day. Devices send at random times
+while they are in use.
+"""
 
 LOAD: Final = 0.7
-"""The part of a core that is used: latency is measured at this load, and there is room for a failed
-neighbor's share.
+"""The planned load of a core. Latency is measured at this load, and the rest is reserved for the
+load of a failed server.
 """
 
 GATHER_S: Final = 5
-"""Seconds for which a relay holds an upload at most, by default."""
+"""The default maximum number of seconds for which a relay holds an upload."""
 
 REMEMBERED_DAYS: Final = {
     "day": 1 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "week": 7 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "month": 31 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
 }
-"""Days for which the first id of a window is remembered: the window, the grace after it, and a day
-more.
+"""The number of days for which the store remembers the first id of a window: the window, the grace
+period after it, and one more day.
 """
 
 
@@ -43,9 +45,9 @@ class Source(NamedTuple):
     """The position of a figure in RESULTS.md.
 
     Attributes:
-        section: the heading.
-        row: what the row's first cell begins with.
-        column: the cell, from 0.
+        section: the heading of the section.
+        row: the beginning of the row's first cell.
+        column: the index of the cell in the row, from 0.
 
     """
 
@@ -56,16 +58,18 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured.
+    """The measured figures.
 
     Attributes:
-        worker_us: processor time of a worker, microseconds per upload of 4 reports.
-        bulk_reports: reports per second of a worker's processor time, in bulk, 4 in an upload.
-        relay_us: processor time of a relay, microseconds per upload.
-        relay_kib: memory of a relay, KiB for each upload that it holds.
-        store_us: processor time of a store, microseconds per upload, under `fsync`.
-        file_bytes: what an upload appends to the file.
-        id_bytes: memory of an upload id.
+        worker_us: the processor time of a worker, in microseconds per upload of 4 reports.
+        bulk_reports: the reports per second of a worker's processor time in bulk uploads, with 4
+            reports per upload.
+        relay_us: the processor time of a relay, in microseconds per upload.
+        relay_kib: the memory of a relay, in KiB for each upload that it holds.
+        store_us: the processor time of a store, in microseconds per upload, with the promise
+            `fsync`.
+        file_bytes: the number of bytes that an upload appends to the file.
+        id_bytes: the memory of an upload id, in bytes.
 
     """
 
@@ -93,7 +97,7 @@ def measured(results: str) -> Figures:
     """Read the figures from the text of RESULTS.md.
 
     Raises:
-        LookupError: naming the row that is missing.
+        LookupError: if a row is missing. The message names the row.
 
     """
     return Figures(**{name: _figure(results, source) for name, source in SOURCES.items()})
@@ -110,12 +114,13 @@ def _figure(results: str, source: Source) -> float:
 
 
 def needs() -> str:
-    """Return the needs of several numbers of devices, computed from the results."""
+    """Return the tables of hardware needs, computed from the results."""
     return needs_by(measured(RESULTS.read_text(encoding="utf-8")))
 
 
 def needs_by(figures: Figures) -> str:
-    """Return the tables of the page: needs by number of devices, and the measured figures."""
+    """Return the tables of the page: hardware needs by number of devices, and the measured
+    figures."""
     heading = ("", *(f"{devices:,} devices" for devices in DEVICES))
     columns = [_needs(devices, figures) for devices in DEVICES]
     rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
@@ -124,7 +129,7 @@ def needs_by(figures: Figures) -> str:
 
 
 def _needs(devices: int, figures: Figures) -> dict[str, str]:
-    """Return the needs of a number of devices that send one upload of 4 reports a day."""
+    """Return the hardware needs of a number of devices that send one upload of 4 reports a day."""
     peak = devices / DAY_S * PEAK
     ids = {kind: devices * days * figures.id_bytes for kind, days in REMEMBERED_DAYS.items()}
     return {
@@ -141,7 +146,7 @@ def _needs(devices: int, figures: Figures) -> dict[str, str]:
 
 
 def request_bytes() -> int:
-    """Return the bytes of an upload of 4 reports with the headers that it needs."""
+    """Return the number of bytes of an upload of 4 reports, with the necessary headers."""
     (body,) = uploads(Registry.load(ROOT / "examples" / "health" / "metrics.toml"), 1)
     return len(request("/v1/reports", body))
 

@@ -1,5 +1,5 @@
-"""The cost of each promise, and of a cluster, side by side: relative figures, because all servers
-share this machine.
+"""The cost of each promise about durability, and of a cluster. The figures are relative, because
+all servers share this machine.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Setting:
     """A collector on its own stores.
 
     Attributes:
-        port: of the collector.
-        stores: a client of each server, by its process.
-        per_s: uploads per second, one value for each round.
-        store_us: processor time of all servers, microseconds per upload, one value for each round.
-        file_bytes: what is appended to the file of a server that takes uploads, bytes per upload,
-            one value for each round.
+        port: the port of the collector.
+        stores: a client of each server, by the server's process.
+        per_s: the uploads per second in each round.
+        store_us: the processor time of all servers in each round, in microseconds per upload.
+        file_bytes: the number of bytes that each upload appends to the file of its server, in each
+            round.
 
     """
 
@@ -50,7 +50,7 @@ class Setting:
 
 
 def measure_stores() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
@@ -104,7 +104,7 @@ def _busy_s(setting: Setting) -> float:
 
 
 def _file_bytes(setting: Setting) -> int:
-    """Return the size of the append-only files of those that take uploads."""
+    """Return the total size of the append-only files of the servers that take uploads."""
     masters = (store for store in setting.stores.values() if store.info("replication")["role"] == "master")
     return sum(store.info("persistence").get("aof_current_size", 0) for store in masters)
 

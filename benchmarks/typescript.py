@@ -1,4 +1,5 @@
-"""The SDK for browsers and Node: size, speed, races and kills, compared with the goals."""
+"""The SDK for browsers and Node, compared with the goals: size, speed, and correctness despite
+races and kills."""
 
 from __future__ import annotations
 
@@ -16,20 +17,22 @@ PACKAGE: Final = Path(__file__).parents[1] / "client_sdk" / "typescript"
 ROUNDS: Final = 20
 
 SIZES: Final = {"everything": 13_300, "boolean, category, number": 8_200}
-"""Bytes after bundling, minifying and gzip: a KB is 1,000."""
+"""The maximum bytes after bundling, minifying and gzip. A KB is 1,000 bytes."""
 
 CHANNELS: Final = {"randomized response": 300, "k-ary, 32": 300, "projective geometry, 1,024": 100}
-"""Thousands of perturbations a second of a core."""
+"""The minimum thousands of perturbations per second of a core."""
 
 MOST_OF_BARE: Final = 2.5
-"""The median of `record` over the median of a bare durable write in the same run, in Chromium."""
+"""The maximum median time of `record` in Chromium, divided by the median time of a bare durable
+write in the same run.
+"""
 
 MOST_MS: Final = 5.0
-"""95% of `record` in Chromium."""
+"""The maximum 95th percentile of the milliseconds of `record` in Chromium."""
 
 
 def measure_typescript() -> str:
-    """Return the section of sizes and speeds."""
+    """Measure sizes and speeds, and return their section of RESULTS.md."""
     _npm("run", "--silent", "build")
     sizes = dict(
         re.findall(r"(everything|boolean, category, number): (\d+) bytes", _node("--test", "dist/test/size.test.js"))
@@ -53,7 +56,7 @@ def measure_typescript() -> str:
 
 
 def _record(output: str) -> str:
-    """Return the time of `record`, next to a bare write."""
+    """Return the time of `record`, compared with a bare write."""
     pattern = r"(\w+): record median ([\d.]+) ms, 95% ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95% ([\d.]+) ms"
     rows = [list(row) for row in re.findall(pattern, output)]
     head = ("browser", "`record`, median ms", "95%", "bare strict add, median ms", "95%")
@@ -69,13 +72,13 @@ def _record(output: str) -> str:
 
 
 def measure_browsers() -> str:
-    """Return the section of races and kills in real browsers against a real collector."""
+    """Measure races and kills in real browsers with a real collector, and return their section."""
     return browsers_section(_node("--test", "dist/browsers/browsers.test.js", rounds=ROUNDS))
 
 
 def browsers_section(tap: str) -> str:
-    """Return the section from the output of the tests of browsers. A failed test failed in at least
-    one round.
+    """Return the section for the output of the browser tests. A test counts as failed if it failed
+    in any round.
     """
     browsers = re.split(r"^ {4}# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
     rows = [

@@ -1,4 +1,5 @@
-"""How often the intervals of vectors contain the truth: for coordinates, and for weighted sums."""
+"""The coverage of intervals for the coordinates of vectors, and for weighted sums of
+coordinates."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ LENGTH = 16
 EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
-"""A registry has more, whose error matters less."""
+"""The number of rotations. A registry has more, so that their choice matters less."""
 
 ROUNDS = 120
 SUMS = 30
@@ -29,7 +30,8 @@ LEAST = 0.93
 
 
 def coverage_of_vectors() -> str:
-    """Return a table of coverage for truths where the choice of rotations or people matters."""
+    """Return a table of the coverage for populations in which the choice of rotations or of
+    people matters."""
     generator = np.random.default_rng(SEED)
     weights = np.vstack([np.ones(LENGTH), np.eye(LENGTH)[0] - np.eye(LENGTH)[1], generator.normal(size=(SUMS, LENGTH))])
     rows, all_held = [], []
@@ -61,7 +63,8 @@ def _with_few_rotations(metric: Metric) -> Metric:
 
 
 def truths() -> dict[str, tuple[Floats, list[float]]]:
-    """Return populations: vectors of norm up to 1, and the share of people with each."""
+    """Return populations, by name: vectors with norms up to 1, and the share of people with each
+    vector."""
     axes = np.eye(LENGTH)
     both = np.vstack([axes, -axes])
     return {
@@ -77,7 +80,8 @@ def truths() -> dict[str, tuple[Floats, list[float]]]:
 def _held(  # noqa: PLR0917 a population, and what is asked of it
     metric: Metric, points: Floats, shares: list[float], devices: int, weights: Floats, generator: np.random.Generator
 ) -> Iterator[list[bool]]:
-    """Yield for each tally which intervals contain the truth: of coordinates, then of sums."""
+    """Yield, for each tally, whether each interval contains the true value: first for
+    coordinates, then for sums."""
     vectors = [lifted([round(0.999999 * UNIT * size) for size in point], metric.channel.inputs) for point in points]
     encoded = np.array(vectors, float)
     truth = shares @ encoded[:, :LENGTH] / UNIT

@@ -1,7 +1,8 @@
-"""Other mechanisms for unit vectors, written from their papers, so that one run compares them.
+"""Other mechanisms for unit vectors, implemented from their papers for comparison.
 
-Each takes directions of shape (n, d) and returns an unbiased estimate of each from one private
-report, of the same shape. They draw from numpy and are for measurement only.
+Each function takes directions of shape (n, d), and returns an unbiased estimate of each direction
+from one private report, in the same shape. The functions use numpy's random numbers, and are for
+measurement only.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from estimator.statistics.arrays import Floats
 NORMAL = NormalDist()
 FINEST = 1e-12
 STEPS = 2500
-"""The tried places of the cap's edge, 500 per standard deviation."""
+"""The number of candidate edges of the cap, 500 per standard deviation."""
 
 SHRINKS, SHARES = np.arange(0.1, 0.95, 0.05).tolist(), np.arange(0.05, 1.0, 0.05).tolist()
-"""Parameters of Kashin representations that are tried."""
+"""The candidate parameters of Kashin representations."""
 
 PILOT = 16
-"""Vectors by which they are chosen."""
+"""The number of random vectors with which the parameters are chosen."""
 
 
 def cap_gain(epsilon: float, edge: float) -> float:
-    """Return the expected length along the vector of a normal report.
+    """Return the expected component of a report along the vector.
 
-    The cap begins at a normal quantile.
+    The cap begins at a quantile of the normal distribution.
     """
     share = 1 - NORMAL.cdf(edge)
     keep = _keep(epsilon, share)
@@ -44,20 +45,21 @@ def _keep(epsilon: float, share: float) -> float:
 
 
 def best_edge(epsilon: float) -> float:
-    """Return the edge of the cap with the least error."""
+    """Return the edge of the cap with the smallest error."""
     return max((step / 500 for step in range(STEPS)), key=lambda edge: cap_gain(epsilon, edge))
 
 
 def least_error(epsilon: float) -> float:
-    """Return C: n times the squared error of PrivUnitG, a coordinate, in high dimension."""
+    """Return C, which is n times the squared error of a coordinate with PrivUnitG in high
+    dimension."""
     return 1 / cap_gain(epsilon, best_edge(epsilon)) ** 2
 
 
 def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
     """PrivUnitG: Asi, Feldman & Talwar 2022, section 4.
 
-    "Optimal algorithms for mean estimation under local privacy". A normal vector whose part along
-    the direction is drawn above the edge, or else below it.
+    "Optimal algorithms for mean estimation under local privacy". The report is a normal vector. Its
+    component along the direction is drawn above the edge with some probability, otherwise below it.
     """
     edge = best_edge(epsilon)
     share = 1 - NORMAL.cdf(edge)
@@ -74,8 +76,9 @@ def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generat
 def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
     """Duchi, Jordan & Wainwright 2018, section 4.2.3.
 
-    "Minimax optimal procedures for locally private estimation". A uniform direction of the
-    hemisphere about the vector, or else of the opposite one.
+    "Minimax optimal procedures for locally private estimation". The report is a uniformly random
+    direction, in the hemisphere around the vector with some probability, otherwise in the opposite
+    hemisphere.
     """
     devices, length = directions.shape
     normal = generator.normal(size=directions.shape)
@@ -91,9 +94,9 @@ def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generato
 def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Generator) -> Floats:
     """SQKR: Chen, Kairouz & Ozgur 2020, section 3.
 
-    "Breaking the communication-privacy-accuracy trilemma". A Kashin representation, each number of
-    which is rounded at random to one of two ends; of `bits` places, drawn in public, the signs are
-    one symbol of a 2**bits-ary randomized response.
+    "Breaking the communication-privacy-accuracy trilemma". The vector gets a Kashin representation,
+    and each of its numbers is rounded at random to one of two ends. The signs at `bits` publicly
+    drawn places are reported together by 2**bits-ary randomized response.
     """
     devices, length = directions.shape
     frame = _Frame(length, generator)
@@ -112,7 +115,7 @@ def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Gen
 
 
 def _another(signs: Floats, generator: np.random.Generator) -> Floats:
-    """Return other signs than these, all equally likely."""
+    """Return random signs that differ from these. All other combinations are equally likely."""
     bits = signs.shape[1]
     flips = generator.integers(1, 2**bits, size=len(signs))
     flipped = flips[:, np.newaxis] >> np.arange(bits) & 1
@@ -122,7 +125,7 @@ def _another(signs: Floats, generator: np.random.Generator) -> Floats:
 class _Frame:
     """A tight frame of d dimensions: d rows of a Hadamard transform with random signs.
 
-    N is its least size above 2 d.
+    Its size N is the smallest power of two that is at least 2 d.
     """
 
     def __init__(self, length: int, generator: np.random.Generator) -> None:
@@ -141,20 +144,21 @@ class _Frame:
         return vectors
 
     def representation(self, vectors: Floats) -> tuple[float, Floats]:
-        """Return the level that no number exceeds, and the numbers, by truncations.
+        """Return the representation of vectors by repeated truncation, and the level that no number
+        of it exceeds.
 
-        Lyubarsky & Vershynin 2010.
+        Source: Lyubarsky & Vershynin 2010.
         """
         shrink, share = _parameters(len(self._rows))
         return self.level(shrink, share), self.truncated(vectors, shrink, share)[1]
 
     def level(self, shrink: float, share: float) -> float:
-        """Return the sum of all truncations' levels."""
+        """Return the sum of the levels of all truncations."""
         return 1 / ((1 - shrink) * math.sqrt(share * self.size))
 
     def truncated(self, vectors: Floats, shrink: float, share: float) -> tuple[float, Floats]:
-        """Return the maximum remainder after all truncations, and the numbers. Each truncates the
-        remainder of the last one.
+        """Return the largest remainder after all truncations, and the numbers. Each truncation is
+        applied to the remainder of the previous one.
         """
         most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
         longest = 1.0
@@ -168,7 +172,7 @@ class _Frame:
 
 @lru_cache
 def _parameters(length: int) -> tuple[float, float]:
-    """Return the parameters of the smallest level without a remainder of random vectors."""
+    """Return the parameters with the smallest level for which random vectors leave no remainder."""
     generator = np.random.default_rng(length)
     frame, normal = _Frame(length, generator), generator.normal(size=(PILOT, length))
     pilot = normal / np.linalg.norm(normal, axis=1, keepdims=True)

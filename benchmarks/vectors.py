@@ -1,4 +1,5 @@
-"""Means of vectors: error beside other mechanisms, intervals, and cost to a device and a report."""
+"""Means of vectors: error compared with other mechanisms, intervals, and cost to a device and to
+the estimator."""
 
 from __future__ import annotations
 
@@ -29,20 +30,22 @@ SEED = 1
 EPSILONS = (0.5, 1, 2, 4, 8)
 LENGTHS = (16, 128, 1000)
 DEVICES = 50
-"""The reports of a tally. Each tally has its own window, and therefore its own rotations."""
+"""The number of reports in a tally. Each tally has a separate window, and so other rotations."""
 
 TALLIES = {16: 600, 128: 200, 1000: 40}
 BY_WIRE = 10
-"""Tallies whose reports devices make, and a judge counts from uploads."""
+"""The number of tallies that are counted from uploads of simulated devices, as in a collector."""
 
 OTHERS, OTHERS_OF_SQKR = 2000, 100
-"""Reports of the other mechanisms: their estimates are measured one by one."""
+"""The numbers of reports for the other mechanisms, whose estimates are measured one by one."""
 
 LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
-"""The wanted ratio by dimension."""
+"""Ranges of dimensions, each with the maximum ratio of our error to that of PrivUnitG."""
 
 FARTHEST = 4
-"""The standard errors that one of 30 normal numbers exceeds in one run of 500."""
+"""The number of standard errors that the largest of 30 normal numbers exceeds in one of 500
+runs.
+"""
 
 DAY = "2026-11-23"
 GRACE_S = 86_400
@@ -53,7 +56,8 @@ ID = "0" * 32
 
 
 class _Ratio(NamedTuple):
-    """A computed ratio to PrivUnitG, and the farthest measured one, in standard errors from it."""
+    """A computed ratio to PrivUnitG, and the distance of the farthest measured ratio, in
+    standard errors."""
 
     dimension: int
     computed: float
@@ -61,7 +65,7 @@ class _Ratio(NamedTuple):
 
 
 def measure_vectors() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     generator = np.random.default_rng(SEED)
     rows, ratios = [], []
     for length, epsilon in product(LENGTHS, EPSILONS):
@@ -86,7 +90,8 @@ def measure_vectors() -> str:
 
 
 def _limits(ratios: list[_Ratio]) -> str:
-    """Return whether the computed ratios are within the limits, and the measured ones like them."""
+    """Return a verdict: whether the computed ratios are within the limits, and the measured
+    ratios agree with them."""
     lines = []
     for least, most, limit in LIMITS:
         highest = max(ratio.computed for ratio in ratios if least <= ratio.dimension <= most)
@@ -151,7 +156,7 @@ def _directions(devices: int, length: int, generator: np.random.Generator) -> Fl
 def _error(metric: Metric, number: int, generator: np.random.Generator, judged_by: Registry | None = None) -> float:
     """Return n times the squared error of a tally's mean.
 
-    The tally is drawn by the distribution, or counted from uploads.
+    The tally is drawn from its distribution, or counted from uploads.
     """
     window = f"2026-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
     channel = metric.channel.in_window(window)
@@ -168,7 +173,7 @@ def _error(metric: Metric, number: int, generator: np.random.Generator, judged_b
 
 
 def _judged(metric: Metric, window: str, vectors: Floats, registry: Registry) -> Counts:
-    """Return the counts of uploads, as a collector makes them."""
+    """Return the counts of symbols from uploads, as a collector counts them."""
     now_s, counts = Window.parse(window).starts_at, np.zeros(metric.channel.symbols, np.int64)
     for vector in vectors.tolist():
         upload = read_upload(_reported(metric, vector, window))
@@ -211,7 +216,7 @@ def _metric(length: int) -> Metric:
 
 
 def _decode_s(metric: Metric, bits: int, generator: np.random.Generator) -> float:
-    """Return the time from the counts of all symbols to the mean with its intervals."""
+    """Measure the seconds from the counts of all symbols to the mean with its intervals."""
     assert isinstance(metric.channel, RotatedAxes)
     wide = replace(metric.channel, rotations=metric.channel.rotations * (2 ** (bits - 1) // AXES))
     metric, counts = replace(metric, channel=wide), generator.integers(0, 3, wide.symbols)

@@ -1,4 +1,4 @@
-"""The gain from a second worker, and the cost of counting for the metrics."""
+"""The benefit of a second worker, and the cost of counting for the Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from tests.support.services.processes import RunningCollector, cpu_seconds, free
 ROUNDS = 4
 UPLOADS = 1500
 CORES = 4
-"""Two workers, the store and the senders: with fewer cores two workers cannot take more than one.
+"""The cores needed for two workers, the store and the senders. With fewer cores, two workers are no
+faster than one.
 """
 
 GOAL = 1.7
 
 RATE_PER_S = 500.0
-"""The load of a worker: two workers leave room for store and senders on two cores."""
+"""The uploads per second for each worker. At this rate, two cores are enough for two workers,
+the store and the senders.
+"""
 
 UNBOUND = float("inf")
 
@@ -33,8 +36,8 @@ class Figures:
     """The measurements of one collector, one value for each round.
 
     Attributes:
-        cpu_us: microseconds of processor time of all workers per upload.
-        per_s: uploads per second.
+        cpu_us: the microseconds of processor time of all workers, per upload.
+        per_s: the uploads per second.
 
     """
 
@@ -43,7 +46,7 @@ class Figures:
 
 
 def measure_workers() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
         folder = Path(name)
@@ -83,11 +86,9 @@ def measure_workers() -> str:
 def side_by_side(
     registry: Registry, first: RunningCollector, second: RunningCollector, *per_s: float
 ) -> tuple[Figures, Figures]:
-    """Return figures of two collectors, measured in turn, each at a given number of uploads per
-    second at most.
-    """
+    """Measure two collectors alternately, each with at most a given number of uploads a second."""
     figures = Figures(), Figures()
-    for number in range(-1, ROUNDS):  # a first round warms up
+    for number in range(-1, ROUNDS):  # the first round only warms up
         for collector, measured, rate in zip((first, second), figures, per_s, strict=True):
             requests = [request("/v1/reports", body) for body in uploads(registry, UPLOADS)]
             busy_s = _busy_s(collector)
@@ -103,8 +104,8 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return the uploads of two workers divided by those of one; with too few cores, by their
-    processor time.
+    """Return a text on the uploads of two workers divided by those of one. With too few cores, the
+    ratio is computed from processor times.
     """
     if (os.cpu_count() or 1) >= CORES:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")

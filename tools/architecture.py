@@ -1,7 +1,7 @@
 """Writes the trees of `docs/concepts/architecture.md`: ``python -m tools.architecture``.
 
-The order of a package's folders comes from its import contract, and the text about each folder from
-its docstring.
+The order of a package's folders comes from the package's import contract, and the text about each
+folder from the folder's docstring.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tools.import_graph import PACKAGES, ROOT, syntax
 PAGE: Final = ROOT / "docs" / "concepts" / "architecture.md"
 BEGIN, END = "<!-- {name}: written by make architecture -->", "<!-- end of {name} -->"
 NESTED: Final = {"client_sdk": "protocol"}
-"""For a package, the folder whose subfolders are listed, too."""
+"""The folder of a package whose subfolders are listed too."""
 
 
 def layers(container: str) -> list[list[str]]:
-    """Return the names of a package's layers, from top to bottom, as in its contract."""
+    """Return the names of a package's layers, from top to bottom, as its contract lists them."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (contract,) = (each for each in contracts["contracts"] if each.get("containers") == [container])
     return [[name.strip(" ()") for name in re.split(r"[|:]", layer)] for layer in contract["layers"]]
@@ -35,7 +35,7 @@ def summary(path: Path) -> str:
 
 
 def tree(package: str) -> str:
-    """Return a package as a tree of text, one line for each folder, in the order of its layers."""
+    """Return the tree of a package as text, with a line for each folder, in the order of layers."""
     rows = [(f"{package}/", summary(ROOT / package))]
     for name in (name for layer in layers(package) for name in layer):
         path = ROOT / package / name

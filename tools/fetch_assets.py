@@ -1,6 +1,7 @@
 """Fetches the libraries of the HTML report from npm.
 
-`vendored.toml` names the libraries. Files that differ from its digests are refused.
+`vendored.toml` lists the libraries, and the digests of their files. A file with another digest is
+refused.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def main() -> None:
 
 
 def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
-    """Return the files of a package, by the names that they get here."""
+    """Return the files of a package, by their names in this repository."""
     with tempfile.TemporaryDirectory(prefix="hearsay-assets-") as folder:
         subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         (archive,) = Path(folder).glob("*.tgz")
@@ -34,7 +35,7 @@ def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
 
 
 def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:
-    """Return one file of a package, if its digest is that of the reviewed file."""
+    """Return one file of a package, if it has the digest of the reviewed file."""
     member = packed.extractfile(f"package/{path}")
     content = member.read() if member else b""
     if hashlib.sha256(content).hexdigest() != sha256:

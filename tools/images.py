@@ -2,8 +2,8 @@
 
     python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
 
-pip runs inside the build. It gets this machine's pip configuration as build secrets, which no image
-keeps, so that it uses the index and the certificate that this machine needs.
+pip runs inside the build. This machine's pip configuration is passed as build secrets, which no
+image contains. pip then uses the package index and the certificate that this machine needs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ENGINES = (
     # without rights or a daemon, such as in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""For each engine, the command that tests it and the command that builds.
+"""For each engine, the command that tests whether it works, and the command that builds.
 
 Only Docker's image format has health checks.
 """
 
 PASSED = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
-"""The pip settings that are passed to a build. Other settings concern this machine's folders."""
+"""The pip settings that are passed to a build. Other settings refer to folders of this machine."""
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def engine() -> list[str]:
-    """Return the beginning of a build command that works here."""
+    """Return the first words of a build command that works on this machine."""
     for ask, build in ENGINES:
         try:
             subprocess.run(ask, check=True, capture_output=True)
@@ -68,7 +68,7 @@ def version() -> str:
 
 
 def pip_secrets(folder: Path) -> Iterator[str]:
-    """Write this machine's pip configuration to a folder; yield the build options that pass it."""
+    """Write this machine's pip configuration to a folder; yield the options that pass it on."""
     settings = pip_settings()
     lines = [f"{name} = {value}" for name in PASSED if (value := within_a_build(settings.get(name, "")))]
     if certificate := settings.get("cert"):
@@ -88,7 +88,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def within_a_build(value: str) -> str:
-    """Return the words of a setting without folders of this machine, which a build cannot see."""
+    """Return the words of a setting, without folders of this machine."""
     return " ".join(word for word in value.split() if not word.startswith(("file:", "/")))
 
 

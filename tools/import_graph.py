@@ -20,10 +20,10 @@ ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("client_sdk", "collector", "estimator")
 
 IMPORTING_CALLS: Final = {"import_module", "__import__"}
-"""Functions whose first argument is the name of a module."""
+"""Functions that import the module named by their first argument."""
 
 ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
-"""A text that names a module and a callable in it, such as ``package.module:function``."""
+"""The pattern of a text that names a callable, such as ``package.module:function``."""
 
 
 class Import(NamedTuple):
@@ -47,7 +47,7 @@ class Import(NamedTuple):
 
 @cache
 def files() -> Mapping[str, Path]:
-    """Return the source files by dotted module name; for a package, its ``__init__.py``."""
+    """Return the source file of each module by its dotted name; for a package, ``__init__.py``."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     return {module_of(path): path for path in paths}
 
@@ -100,7 +100,7 @@ def longest_chain() -> list[str]:
 
     """
     chains: dict[str, list[str]] = {}
-    for module in TopologicalSorter(graph()).static_order():  # the imported before the importer
+    for module in TopologicalSorter(graph()).static_order():  # imported modules come before their importers
         longest = max((chains[target] for target in sorted(graph()[module])), key=len, default=[])
         chains[module] = [module, *longest]
     return max(chains.values(), key=len)
@@ -154,6 +154,6 @@ def _taken_from() -> Mapping[tuple[str, str], str]:
 
 
 def _behind(module: str, name: str) -> str:
-    """Return the module from which a package, or a chain of packages, re-exports a name."""
+    """Return the module that defines a name which a package re-exports."""
     target = _taken_from().get((module, name))
     return module if target is None else _behind(target, name)

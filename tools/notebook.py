@@ -10,7 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # warnings that its dependencies raise on import
+    warnings.simplefilter("ignore")  # warnings that imports of its dependencies cause
     from nbclient import NotebookClient
 
 NOTEBOOK: Final = Path(__file__).parents[1] / "examples" / "health" / "report.ipynb"

@@ -2,8 +2,8 @@
 
     python -m tools.requirements
 
-pip resolves the extras of `pyproject.toml` within `constraints.txt`, once for each processor, as
-the images' own pip will. The files name no index, because the wheels are the same on every index.
+For each processor, pip resolves the extras of `pyproject.toml` within `constraints.txt`, as pip
+does in the images. The files name no package index, because the wheels are the same on every index.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ EXTRAS: Final = ("collector", "estimator", "parquet")
 PROCESSORS: Final = ("x86_64", "aarch64")
 
 PYTHON: Final = "311"
-"""The Python of the images."""
+"""The Python version of the images."""
 
 GLIBC: Final = 36
-"""The minor version of the images' C library (Debian 12). Wheels for older versions run, too."""
+"""The minor version of glibc in the images (Debian 12). Wheels for older versions also run."""
 
 OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
-"""Requirements of only an older Python 3.11, such as Debian's. pip asks for this machine's."""
+"""Requirements that only older releases of Python 3.11 have, such as Debian's. pip resolves for
+this machine's release, and so misses them.
+"""
 
 HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"
 
@@ -43,7 +45,7 @@ def requirements(name: str) -> list[str]:
         return list(project["build-system"]["requires"])
     client = tomllib.loads((ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"))
     needed = list(project["project"]["optional-dependencies"][name])
-    if name == "collector":  # its redis needs them
+    if name == "collector":  # the collector's version of redis needs them
         needed += OLDER
     return needed if name == "parquet" else [*client["project"]["dependencies"], *needed]
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of each document that a command prints, and tables of it for the docs.
+"""The JSON Schemas of the documents that commands print, and the schemas as tables for docs.
 
 ``python -m tools.schema_page`` writes the schemas into the estimator.
 """
@@ -105,7 +105,7 @@ def report() -> str:
 
 
 def others() -> str:
-    """Return the tables of the other documents; each definition is shown only once."""
+    """Return the tables of the other documents, with each definition only once."""
     known, shown = set(schema()["$defs"]), ""
     for name in list(DOCUMENTS)[1:]:
         shown += _sections(f"## The {name.replace('-', ' ')}", schema(name), known)
@@ -149,7 +149,7 @@ def _type(says: Mapping[str, Any]) -> str:
 
 
 def columns() -> str:
-    """Return the columns of a report as a table."""
+    """Return a table of the columns of a report in CSV."""
     hints = get_type_hints(tables.Row, include_extras=True).items()
     return table(
         ("column", "holds", ""), [(f"`{n}`", TYPE_WORDS[tables.TYPES[n]], hint.__metadata__[0]) for n, hint in hints]

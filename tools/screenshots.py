@@ -1,6 +1,6 @@
 """Takes the annotated picture of a report's page: ``python -m tools.screenshots``.
 
-The report uses the registry below. Its simulated devices answer differently after a release.
+The report is about simulated devices, which answer differently after a release.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.support.services.browser import chromium, opened
 PICTURE: Final = Path(__file__).parents[1] / "docs" / "pictures" / "report.png"
 SIZE: Final = (1000, 1070)
 COLORS: Final = 256
-"""The number of colors in the picture. A page has few, so a palette saves bytes."""
+"""The number of colors in the picture. A page has few colors, so a palette saves bytes."""
 
 MOST_BYTES: Final = 200 * 1024
 """The maximum bytes of the picture, because the docs are also read on slow connections."""
@@ -78,7 +78,7 @@ startup_ms = {{400 = 0.5, 900 = 0.4, 3000 = 0.1}}
 
 BEFORE: Final = 0.31
 AFTER: Final = 0.38
-"""The share of devices in dark mode before the release, and after it."""
+"""The share of devices in dark mode after the release."""
 
 WEEKS: Final = range(41, 49)
 RELEASED: Final = 45
@@ -94,7 +94,7 @@ NUMBERED: Final = (
     "#q-dark_mode .charts > :nth-child(2)",
     "#q-dark_mode summary",
 )
-"""The parts of the page that ``docs/how-to/reading-a-report.md`` explains, in its order."""
+"""The parts of the page that ``docs/how-to/reading-a-report.md`` explains, in the same order."""
 
 MARK: Final = """([selector, number]) => {
     const place = document.querySelector(selector).getBoundingClientRect();
@@ -146,7 +146,7 @@ def window(week: int, _: WindowKind) -> Window:
 
 
 def taken(html: str) -> bytes:
-    """Return a picture of a page with the numbers in it."""
+    """Return a picture of a page, with a number next to each explained part."""
     with tempfile.TemporaryDirectory(prefix="hearsay-pictures-") as folder, chromium() as browser:
         file = Path(folder) / "report.html"
         file.write_text(html, encoding="utf-8")
@@ -159,7 +159,7 @@ def taken(html: str) -> bytes:
 
 
 def optimized(picture: bytes) -> bytes:
-    """Return a picture in few colors."""
+    """Return a smaller picture with few colors."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as image:
         image.convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)

@@ -15,7 +15,7 @@ TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<
 
 
 def listed() -> dict[str, str]:
-    """Return what each module of the core guarantees, in the recommended order of reading.
+    """Return the guarantee of each module in the core, in the recommended order of reading.
 
     A module is named by its path within the package.
     """

@@ -1,4 +1,4 @@
-"""Follows the tutorial like a reader: ``python -m tools.tutorial`` takes its report's picture.
+"""Follows the tutorial like a reader. ``python -m tools.tutorial`` takes a picture of the report.
 
 The text before a block determines its use: if it says "as `FILE`", the block is saved to that file.
 Blocks of sh are run one after the other, in one shell.
@@ -110,7 +110,7 @@ class Reader:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[Reader]:
-    """Yield a reader, and close its shell afterwards."""
+    """Yield a reader in a folder, and close the shell afterwards."""
     reader = Reader(folder)
     try:
         yield reader

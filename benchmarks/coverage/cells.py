@@ -1,4 +1,5 @@
-"""The coverage of a kind of figure is measured in cells: a cell is a setting and a population."""
+"""The cells in which the coverage of a figure is measured. A cell is one setting and one
+population."""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ from estimator.statistics.arrays import Counts, Floats
 Held = NDArray[np.bool_]
 
 ROUNDED: Final = 2.0**-40
-"""A tolerance as a fraction of the range: truths at its ends are sums of floats."""
+"""The tolerance for comparing a true value with an interval, as a fraction of the range. True
+values at an end of the range are sums of floats with rounding errors.
+"""
 
 
 class Cell(NamedTuple):
     """One setting and one population.
 
     Attributes:
-        setting: mechanism, epsilon and reports, in words.
-        population: its name.
-        held: maps a number of draws and a generator to whether each interval contained its truth,
-            shape (draws, intervals).
+        setting: the mechanism, epsilon and number of reports, in words.
+        population: the name of the population.
+        held: a function that takes the number of draws and a generator. It returns whether each
+            interval contained the true value, shape (draws, intervals).
 
     """
 
@@ -38,11 +41,11 @@ class Figure:
     """A kind of figure, and the method of its interval.
 
     Attributes:
-        name: in words.
+        name: the name of the figure, in words.
         method: the interval, and its source.
         basis: the evidence for its coverage: a proof, exact sums, or this measurement.
-        cells: what is measured.
-        draws: of each cell, the first time.
+        cells: the cells to measure.
+        draws: the number of tallies drawn for each cell in the first measurement.
 
     """
 
@@ -54,12 +57,13 @@ class Figure:
 
 
 def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generator) -> Counts:
-    """Return tallies of people sampled at random, whose symbols have this law: shape (draws, m)."""
+    """Return tallies of random samples of people, given the distribution of symbols; shape
+    (draws, m)."""
     likely = np.maximum(law, 0.0)
     return generator.multinomial(reports, likely / likely.sum(), size=draws)
 
 
 def holds(lows: Floats, highs: Floats, truths: Floats | float) -> Held:
-    """Return whether intervals contain truths."""
+    """Return whether each interval contains the true value."""
     held: Held = np.logical_and(lows - ROUNDED <= truths, truths <= highs + ROUNDED)
     return held

@@ -1,4 +1,5 @@
-"""A distribution's quantiles, band, shares of ranges, bins, variance, and means within a range."""
+"""The coverage of a distribution's quantiles, band, ranges, bins, variance, and means within a
+range."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class Truth(NamedTuple):
 
     Attributes:
         at_most: the share of answers up to each point, shape (points,).
-        below: the share of answers below each point.
+        below: the share of answers below each point, shape (points,).
         people: the population.
 
     """
@@ -63,13 +64,13 @@ class Truth(NamedTuple):
 
     @classmethod
     def from_population(cls, people: Population, points: Floats) -> Truth:
-        """Return the truth at the points of a grid from 0 to 1."""
+        """Return the true values at the points of a grid from 0 to 1."""
         at_most = np.array([people.at_most(point) for point in points.tolist()])
         alike = np.array([people.shares[people.answers == point].sum() for point in points.tolist()])
         return cls(at_most, at_most - alike, people)
 
     def within(self, firsts: Places, lasts: Places) -> Floats:
-        """Return the shares of ranges between two points, both included."""
+        """Return the true shares of ranges between two points, both included."""
         shares: Floats = self.at_most[lasts] - self.below[firsts]
         return shares
 
@@ -78,19 +79,19 @@ Compared = Callable[[TallyRanges, Truth], Held]
 
 
 def quantiles(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the intervals of the five quantiles contain the truth."""
+    """Return whether the intervals of the five quantiles contain the true values."""
     lows, highs = np.array(quantile_intervals(tally, QUANTILES)).T
     return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
 
 
 def whole_band(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the band contains the distribution function at all its points."""
+    """Return whether the band contains the distribution function at all of its points."""
     places = band_places(truth.at_most.size)
     return np.array([holds(*band(tally, places), truth.at_most[places]).all()])
 
 
 def ranges(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the intervals of the shares of four ranges contain the truth."""
+    """Return whether the intervals of the shares of four ranges contain the true shares."""
     last = truth.at_most.size - 1
     firsts, lasts = (
         np.array([0, last // 4, last // 2, last // 6]),
@@ -100,24 +101,25 @@ def ranges(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def bins(tally: TallyRanges, truth: Truth, family: int = 1) -> Held:
-    """Whether the intervals of the bins contain the truth."""
+    """Return whether the intervals of the bins contain the true shares."""
     firsts = np.arange(truth.at_most.size - 1)
     return holds(*shares_of_ranges(tally, firsts, firsts + 1, family), truth.within(firsts, firsts + 1))
 
 
 def all_bins(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the simultaneous intervals of all bins contain the truth at once."""
+    """Return whether the simultaneous intervals of all bins contain the true shares."""
     return np.array([bins(tally, truth, truth.at_most.size - 1).all()])
 
 
 def variance(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the interval of the variance contains the truth."""
+    """Return whether the interval of the variance contains the true variance."""
     low, high = variance_interval(tally)
     return holds(np.array([low]), np.array([high]), truth.people.variance)
 
 
 def mean_of_range(tally: TallyRanges, truth: Truth) -> Held:
-    """Whether the interval of the mean in the middle contains the truth, if answers are there."""
+    """Return whether the interval of the mean within the middle of the range contains the true
+    mean. Populations without answers there are skipped."""
     last = truth.at_most.size - 1
     first, last = last // 4, 3 * last // 4
     points, people = tally.ranges.points, truth.people
@@ -149,8 +151,8 @@ def _held(  # noqa: PLR0917 what is drawn, and from what
 
 @lru_cache(maxsize=len(SETTINGS) * len(POPULATIONS))
 def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, Floats]:
-    """Return tallies, and the histogram that is fitted to each. All figures use the same generator,
-    and therefore the same first tallies.
+    """Return random tallies, and the histogram fitted to each. All figures use the same seed, and
+    therefore the same first tallies.
     """
     channel, reports = SETTINGS[name]
     histogram = Histogram.from_channel(channel, NUMBER)

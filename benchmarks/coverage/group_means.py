@@ -1,4 +1,4 @@
-"""The mean of a number in each group, and differences between groups."""
+"""The coverage of the mean of a number in each group, and of differences between groups."""
 
 from __future__ import annotations
 
@@ -30,16 +30,19 @@ METRICS: Final = {
     "a group of 2%": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
     "4 groups": (MeanByGroup(Category(("a", "b", "c", "d")), RANGE), np.array([0.5, 0.3, 0.15, 0.05])),
 }
-"""With the groups' shares."""
+"""The metrics, each with the shares of its groups."""
 
 EPSILONS: Final = ("1", "3", "8")
-"""The first of these rounds to two points, the others to more."""
+"""The epsilons to measure. With the first, numbers are rounded to two points; with the others,
+to more.
+"""
 
 
 def of_means(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of groups' means, or of their differences.
 
-    The first group's numbers are those of a population; the others' are those of its mirror image.
+    The numbers in the first group come from a population. The numbers in the other groups come from
+    its mirror image.
     """
     for name, (metric, groups) in METRICS.items():
         for epsilon in EPSILONS:
@@ -58,7 +61,7 @@ def held_by(  # noqa: PLR0917 of one cell
     reports: int,
     differences: bool,  # noqa: FBT001 as of_means
 ) -> Callable[[int, np.random.Generator], Held]:
-    """Return the function of a cell."""
+    """Return the function that measures one cell."""
     domain = metric.rounded_for(requested(epsilon).odds)
     inverse = inverse_of(channel_for(domain, requested(epsilon), "auto"))
     on_grid = numbers.on_grid(domain.points)
@@ -95,4 +98,4 @@ FIGURES: Final = (
         draws=100,
     ),
 )
-"""A number by group: ratios and differences by their equations, and their intervals' coverage."""
+"""The figures of a number by group, with their methods and cells."""

@@ -1,4 +1,5 @@
-"""Ratios of shares: two questions asked together, and answers among those who answered."""
+"""The coverage of ratios of shares: shares within groups for two questions asked together, and
+shares among those who answered."""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ CROSSES: Final = {
     "a group of 2%": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
     "3 groups of 3": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
 }
-"""With the groups' shares."""
+"""The pairs of questions, each with the shares of its groups."""
 
 
 def of_groups(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of shares within groups, or of their differences between groups.
 
-    The first group's answers are those of a population; the others' are the same, shifted by one
-    answer.
+    The answers in the first group come from a population. The answers in the other groups are the
+    same, shifted by one position.
     """
     for name, (cross, groups) in CROSSES.items():
         for epsilon in ("1", "3", "8"):

@@ -1,4 +1,5 @@
-"""The table of every interval, for its page and the results: ``python -m benchmarks coverage``."""
+"""The coverage of all intervals, for RESULTS.md and the page on coverage: ``python -m benchmarks
+coverage``."""
 
 from __future__ import annotations
 
@@ -24,20 +25,20 @@ FIGURES: Final = (
     *group_means.FIGURES,
     *windows.FIGURES,
 )
-"""To add a figure, add a line with a function that yields its cells."""
+"""All measured figures. To add a figure, add a line with a function that yields its cells."""
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
-"""How many of a figure's lowest intervals are measured again."""
+"""The number of a figure's intervals with the lowest coverage that are measured again."""
 
 TIMES_AGAIN: Final = 10
-"""The factor by which the number of tallies is then increased."""
+"""The factor by which the second measurement uses more tallies."""
 
 TIMES_AT_LAST: Final = 100
-"""The factor for a lowest interval whose coverage seems too low. The lowest coverage of many may be
-low by chance; tallies that did not choose it show whether it is.
+"""The factor by which the third measurement uses more tallies, if the lowest coverage still seems
+too low. The lowest of many coverages may be low by chance. New tallies show whether it is.
 """
 
 WANTED: Final = 0.93
@@ -45,17 +46,17 @@ WANTED: Final = 0.93
 HEADING: Final = ("figure", "interval", "basis", "least", "of", "mean")
 
 MARK: Final = "<!-- table -->\n"
-"""The text before the page's table, which reaches to the end of the page."""
+"""The mark before the table, which extends to the end of the page."""
 
 
 class Measured(NamedTuple):
     """The coverage of a figure.
 
     Attributes:
-        figure: the kind.
-        least: the lowest coverage of an interval.
-        cell: its cell.
-        mean: over all cells.
+        figure: the kind of figure.
+        least: the lowest coverage of any interval.
+        cell: the cell with the lowest coverage.
+        mean: the mean coverage over all cells.
 
     """
 
@@ -66,7 +67,8 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """An interval of a cell: its place among a tally's intervals, and its coverage."""
+    """The interval of a cell with the lowest coverage: its position among the intervals of a
+    tally, and its coverage."""
 
     coverage: float
     cell: Cell
@@ -74,21 +76,21 @@ class Lowest(NamedTuple):
 
     @classmethod
     def from_held(cls, cell: Cell, held: Held) -> Lowest:
-        """Return the interval of a tally that has the lowest coverage."""
+        """Return the interval with the lowest coverage in a cell."""
         coverages = held.mean(axis=0)
         place = int(coverages.argmin())
         return cls(float(coverages[place]), cell, place)
 
     def drawn_anew(self, draws: int, generator: np.random.Generator) -> Lowest:
-        """Return the same interval, measured with tallies that did not choose it."""
+        """Return the same interval, measured with new tallies."""
         held = self.cell.held(draws, generator)
         return self._replace(coverage=float(held[:, self.place].mean()))
 
 
 def measure_coverage() -> str:
-    """Return the section of the results, and write the page.
+    """Measure, write the page on coverage, and return its section of RESULTS.md.
 
-    Each row is written as soon as it is measured, since all take hours.
+    Each row is written as soon as it is measured, because all rows together take hours.
     """
     measured = []
     for figure in FIGURES:
@@ -116,8 +118,8 @@ def _row(measured: Measured) -> list[str]:
 
 
 def _write_page(measured: Sequence[Measured]) -> None:
-    """Write the page with these rows, without the means. Rows of figures that are not measured yet
-    stay unchanged.
+    """Write these rows into the page, without the means. Rows of figures that have not been
+    measured yet remain unchanged.
     """
     prose, mark, shown = PAGE.read_text(encoding="utf-8").partition(MARK)
     lines = [line for line in shown.splitlines() if line.startswith("| ")]

@@ -1,4 +1,5 @@
-"""How well a scale ranks yes above no: the area under its curve, and the points of it."""
+"""The coverage of the AUC, which measures how well a scale ranks yes above no, and of the points
+of its curve."""
 
 from __future__ import annotations
 
@@ -32,13 +33,15 @@ PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
     "5% say yes, no at the lowest step": (0.05, lambda _: LOWEST),
 }
-"""The share of yes, and a map from the steps of yes to the steps of no; most maps mirror them."""
+"""The share of yes, and a function that turns the shares of the steps among yes into those among
+no. Most of these functions reverse the steps.
+"""
 
 
 def of_rankings(*, points: bool) -> Iterator[Cell]:
-    """Yield the cells of the area, or of the curve's points.
+    """Yield the cells of the area under the curve, or of the curve's points.
 
-    The steps of those who say yes are those of a population.
+    The steps of people who say yes come from a population.
     """
     for people in PEOPLE:
         for epsilon in ("1", "3", "8"):
@@ -56,7 +59,7 @@ def held_by(
     reports: int,
     points: bool,  # noqa: FBT001 as of_rankings
 ) -> Callable[[int, np.random.Generator], Held]:
-    """Return the function of a cell."""
+    """Return the function that measures one cell."""
     yes, no_of = PEOPLE[people]
     inverse = inverse_of(channel_for(SCALE, requested(epsilon), "auto"))
     of_yes = steps.in_bins(SCALE.first.size)
@@ -80,13 +83,13 @@ def held_by(
 
 
 def area(of_no: Floats, of_yes: Floats) -> float:
-    """Return how often a yes is at a higher step than a no, counting ties as a half."""
+    """Return how often a yes is at a higher step than a no. Ties count half."""
     below = np.cumsum(of_no) - of_no / 2
     return float(of_yes @ below)
 
 
 def curve(of_no: Floats, of_yes: Floats) -> Floats:
-    """Return the shares from each step on, except the first, for no and yes in turn."""
+    """Return the share at or above each step except the first, for no and yes alternately."""
     above = 1 - np.cumsum([of_no, of_yes], axis=1)[:, :-1]
     return above.T.ravel()
 

@@ -1,4 +1,5 @@
-"""Figures of one tally: means and shares, alone and together."""
+"""The coverage of figures of one tally: means and shares, with separate or simultaneous
+intervals."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ def of_scales() -> Iterator[Cell]:
 
 
 def of_set_sizes() -> Iterator[Cell]:
-    """Yield the cells of the mean size of sets: of all inputs but the last."""
+    """Yield the cells of the mean size of sets. The size is the sum of all inputs except the
+    last."""
     for name, channel in CATEGORIES.items():
         if not isinstance(channel, Exponential):
             inverse, positions = inverse_of(channel), np.append(np.ones(channel.inputs - 1), 0.0)
@@ -86,7 +88,7 @@ def of_set_sizes() -> Iterator[Cell]:
 
 
 def of_shares(family: int = 1) -> Iterator[Cell]:
-    """Yield the cells of shares: each alone, or all together."""
+    """Yield the cells of shares, with separate or simultaneous intervals."""
     for name, channel in CATEGORIES.items():
         for reports in REPORTS:
             for population, people in POPULATIONS.items():

@@ -1,4 +1,4 @@
-"""Figures of several windows of one question: changes, and all windows together."""
+"""The coverage of figures over several windows of one question: changes, and pooled windows."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class Survey:
 
     Attributes:
         metric: the question.
-        people: the population.
-        reports: of each window.
-        who: the people who answer: others in each window, the same, or the same with opposite
-            answers in every second window.
+        people: the population that answers.
+        reports: the number of reports in each window.
+        who: the people who answer: different people in each window, the same people, or the same
+            people with opposite answers in every second window.
 
     """
 
@@ -66,7 +66,7 @@ class Survey:
 
     @property
     def width(self) -> float:
-        """The width of the range of the figures."""
+        """The length of the range of the figures."""
         return 9.0 if isinstance(self.metric.kind, Number) else 1.0
 
     @property
@@ -79,7 +79,7 @@ class Survey:
         return shares[::-1] - shares if self.who == OPPOSITE else np.zeros(shares.size)
 
     def estimated(self, draws: int, generator: np.random.Generator) -> Iterator[list[MetricEstimate]]:
-        """Yield the estimates of all windows, drawn anew each time."""
+        """Yield the estimates of all windows, each time from new tallies."""
         days = [Window.parse(f"2026-11-{day:02}") for day in range(1, len(self.reports) + 1)]
         name, edition = self.metric.name, self.metric.edition
         tallies = [
@@ -92,11 +92,11 @@ class Survey:
             yield [next(in_order) for _ in days]
 
     def _drawn(self, generator: np.random.Generator) -> list[Counts]:
-        """Return a tally of each window. The same people keep their permanent answers."""
+        """Return a tally for each window. The same people keep their permanent answers."""
         channel, shares = self.metric.channel, self.people.on_grid(self.metric.channel.inputs)
         inputs = [generator.multinomial(reports, shares / shares.sum()) for reports in self.reports]
         first = inputs[0]
-        if self.who == OPPOSITE:  # permanent answers of opposite answers are independent
+        if self.who == OPPOSITE:  # opposite answers have independent permanent answers
             inputs = [first if place % 2 == 0 else first[::-1] for place in range(len(inputs))]
         if self.who == SAME:
             if isinstance(channel, Permanent):
@@ -106,7 +106,8 @@ class Survey:
 
 
 def of_changes() -> Iterator[Cell]:
-    """Yield cells of changes, between different people with the same answers or the same people."""
+    """Yield the cells of changes. Either different people give the same answers, or the same
+    people answer again."""
     for (name, metric), (sizes, reports), who, population in product(METRICS.items(), SIZES.items(), WHO, HOSTILE):
         if who == OTHERS or len({*reports}) == 1:
             survey = Survey(metric, POPULATIONS[population](reports[0]), reports, who)
@@ -114,7 +115,7 @@ def of_changes() -> Iterator[Cell]:
 
 
 def of_pooled() -> Iterator[Cell]:
-    """Yield the cells of windows in which the same people answered, or different people in each."""
+    """Yield the cells of pooled windows, in which the same people or different people answer."""
     for (name, metric), reports, who, population in product(METRICS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
         survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, who)
         yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, survey))

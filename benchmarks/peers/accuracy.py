@@ -1,4 +1,5 @@
-"""Mean squared error of the shares, on the same data for all: unbiased, and post-processed."""
+"""The mean squared error of shares, unbiased and post-processed, on the same data for all
+libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 OUR_RUNS = 100
 PEERS_RUNS = 40
 SECONDS = 10.0
-"""Seconds after which a peer's channel begins no further run, once it has made five."""
+"""The number of seconds after which a peer's channel begins no further run, if it has made five
+runs.
+"""
 
 RAW = "raw"
 CHANNELS = {
@@ -53,32 +56,32 @@ POST_PROCESSED = (
 )
 
 Cell = tuple[int, float]
-"""The number of values, and epsilon."""
+"""The number of values, and the epsilon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Mean squared errors of several runs."""
+    """The mean squared errors of several runs."""
 
     runs: tuple[float, ...]
 
     @classmethod
     def from_estimates(cls, estimates: Iterable[Floats | list[float]], truth: Floats) -> Errors:
-        """Compare estimates with the truth."""
+        """Compare estimates with the true shares."""
         return cls(tuple(float(((np.asarray(estimate) - truth) ** 2).mean()) for estimate in estimates))
 
     def joined(self, others: Errors | None) -> Errors:
-        """Return the errors of these runs together with others of the same distribution."""
+        """Return the errors of these runs and of other runs together."""
         return Errors(self.runs + others.runs) if others else self
 
     @property
     def mean(self) -> float:
-        """The mean over the runs."""
+        """The mean error over the runs."""
         return fmean(self.runs)
 
     @property
     def deviation(self) -> float:
-        """The standard error of the mean, relative to it."""
+        """The standard error of the mean, relative to the mean."""
         return stdev(self.runs) / math.sqrt(len(self.runs)) / self.mean
 
     def __str__(self) -> str:
@@ -86,11 +89,11 @@ class Errors:
 
 
 ErrorTable = dict[Cell, dict[str, Errors]]
-"""The errors of every cell by entry, such as ``OUE, simplex``."""
+"""The errors of every cell. The keys of the inner tables are names such as ``OUE, simplex``."""
 
 
 def accuracy_section(peers: Sequence[Peer]) -> str:
-    """Return the part on accuracy; peers run beside each other, for nothing is timed."""
+    """Return the part on accuracy. Peers run at the same time, because no time is measured."""
     cells: list[Cell] = [(size, epsilon) for size in SIZES for epsilon in EPSILONS]
     able = [peer for peer in peers if peer.name in CHANNELS]
     raw: ErrorTable = {cell: {} for cell in cells}
@@ -116,7 +119,8 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
 
 
 def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
-    """Return our errors: unbiased, shrunken, projected onto the simplex, and most likely."""
+    """Return this project's errors: unbiased, shrunken, projected onto the simplex, and most
+    likely."""
     channel, counts = chosen(size, epsilon), zipf(size)
     inverse, sampler, generator = inverse_of(channel), sampler_of(channel), np.random.default_rng(11)
     tallies = [sampler(counts, generator) for _ in range(OUR_RUNS)]
@@ -151,7 +155,7 @@ def _answer_of(peer: Peer, cells: Sequence[Cell]) -> ErrorTable:
 
 
 def _improved(raw: list[list[float]], law: tuple[float, float] | None) -> dict[str, list[Floats]]:
-    """Return a peer's unbiased estimates after our own post-processing."""
+    """Return a peer's unbiased estimates after this project's post-processing."""
     estimates = [np.array(estimate) for estimate in raw]
     improved = {"simplex": [nearest_shares(estimate) for estimate in estimates]}
     if law:
@@ -179,7 +183,8 @@ def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: ErrorTable)
 
 
 def judged(ratio: float, error: float) -> str:
-    """Return whether our error is at most the peer's, within the uncertainty of the runs."""
+    """Return a verdict: whether our error is at most the peer's, within the uncertainty of the
+    runs."""
     if ratio <= 1:
         return "yes"
     return "within two standard errors" if ratio - 2 * error <= 1 else "**missed**"

@@ -1,4 +1,5 @@
-"""One value per call: reports per second, ours and the peers' in turn."""
+"""The reports per second of clients that are called with one value at a time: this project and
+its peers."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ CHANNELS: dict[str, dict[int, tuple[str, ...]]] = {
 SIZES = (2, 32, 1024)
 
 Rates = dict[tuple[int, str, str], list[float]]
-"""Reports per second, one for each round, by size, peer and channel."""
+"""Reports per second in each round, by number of values, peer and channel."""
 
 
 def client_section(peers: Sequence[Peer]) -> str:

@@ -1,5 +1,5 @@
-"""The peers that install, beside this project, in one run: `python -m benchmarks.peers.compare`
-prints it.
+"""A comparison of this project with other libraries, its peers, in one run: `python -m
+benchmarks.peers.compare`. Peers that cannot be installed are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.peers.server import server_section
 
 
 def measure_peers() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     with running_peers() as (peers, missing):
         running = ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none"
         head = f"## Peers\n\nEach in its own environment. Measured: {running}.\n"

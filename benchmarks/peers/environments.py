@@ -1,4 +1,4 @@
-"""The peers, each in its own virtual environment, which is created once and kept."""
+"""The peers. Each has a separate virtual environment, which is created once and then reused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COINS = {
 
 
 class PeerError(Exception):
-    """A peer that cannot be installed or does not answer; says why in one line."""
+    """A peer cannot be installed or does not answer. The message gives the reason in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Peer:
     """A running peer.
 
     Attributes:
-        name: of the distribution.
+        name: the name of the distribution package.
         version: the installed version.
-        process: which answers each line with a line.
+        process: the process that runs the peer. It answers each line with a line.
 
     """
 
@@ -44,10 +44,10 @@ class Peer:
     process: subprocess.Popen[str]
 
     def ask(self, task: str, **arguments: object) -> Any:
-        """Return what the peer's script answers.
+        """Send a task to the peer's script, and return the answer.
 
         Raises:
-            PeerError: if it fails.
+            PeerError: if the task fails.
 
         """
         return ask(self.process, task, arguments)
@@ -61,7 +61,7 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
         process.stdin.write(json.dumps({"task": task, "arguments": arguments}) + "\n")
         process.stdin.flush()
     except BrokenPipeError:
-        pass  # it ended; the reason follows below
+        pass  # the process ended; the code below finds the reason
     line = process.stdout.readline()
     if not line:
         raise PeerError(f"its script ended with status {process.wait()}")
@@ -73,7 +73,8 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
 
 @contextlib.contextmanager
 def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
-    """Start every peer that can be started; yield these, and the reasons why the others cannot."""
+    """Start every peer that can be started. Yield the running peers, and the reasons why others
+    cannot run."""
     missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         peers = []
@@ -88,7 +89,7 @@ def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
 
 @contextlib.contextmanager
 def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
-    """Run a peer's script; its own messages go to a file."""
+    """Run a peer's script. Messages that the peer prints go to a file."""
     command = [str(python), "-m", f"benchmarks.peers.in_{name.replace('-', '_')}"]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -104,8 +105,8 @@ def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
 
 
 def installed(name: str) -> Path:
-    """Return the Python of a peer's environment, which is created again when its requirements
-    change.
+    """Return the path of Python in a peer's environment. If the requirements have changed, the
+    environment is created again.
     """
     requirements = Path(__file__).parent / f"{name}.txt"
     folder = KEPT / name

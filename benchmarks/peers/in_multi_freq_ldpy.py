@@ -1,4 +1,4 @@
-"""multi-freq-ldpy 0.2.5, in its own environment.
+"""The script that runs multi-freq-ldpy 0.2.5 in a separate environment.
 
 Run as `python -m benchmarks.peers.in_multi_freq_ldpy`.
 """
@@ -20,7 +20,9 @@ from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 Floats = NDArray[np.float64]
 
 IBU_RUNS = {False: 20, True: 3}
-"""The number of IBU's runs, with few and with many values: at 1024, its defaults take 6 s."""
+"""The number of runs of IBU (iterative Bayesian update), with few and with many values. With its
+default settings, a run with 1,024 values takes 6 s.
+"""
 
 MANY = 64
 
@@ -28,8 +30,8 @@ MODULES = {"GRR": "GRR", "OUE": "UE", "SS": "SS", "OLH": "LH"}
 
 
 def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return a channel's client and its aggregator; their arguments are the same for every
-    domain.
+    """Return the client and the aggregator of a channel. Both take the same arguments for all
+    channels.
     """
     name = MODULES[channel]
     module = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{name}")
@@ -37,8 +39,8 @@ def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float]:
-    """Return the probabilities that a report supports the sender's answer and another value, as in
-    the peer's aggregators.
+    """Return the probabilities that a report supports the sender's answer, and another value, as
+    the peer's aggregators define them.
     """
     odds = math.exp(epsilon)
     if channel == "OUE":
@@ -56,12 +58,12 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports per second."""
+    """Measure how many reports per second a client makes."""
     return rate(oracle(channel)[0], [(value, inputs, epsilon) for value in values_of(inputs)], seconds)
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return seconds from a list of reports to all estimates."""
+    """Measure the seconds from a list of reports to all estimates."""
     perturb, aggregate = oracle(channel)
     many = repeated([perturb(index % inputs, inputs, epsilon) for index in range(drawn)], reports)
     arguments = (epsilon,) if channel == "OUE" else (inputs, epsilon)
@@ -71,10 +73,11 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def support_counts(channel: str, values: list[int], inputs: int, epsilon: float) -> Floats:
-    """Perturb every value and return how many reports support each; numpy counts like the peer,
-    only faster.
+    """Perturb every value, and return how many reports support each value. numpy gives the same
+    counts as the peer, but faster.
 
-    Reports are added up in pieces, because a million bits of 64 bits each are 8 MB.
+    Reports are added up in batches, because the peer stores each bit in 64 bits: a million bits
+    take 8 MB.
     """
     perturb, _ = oracle(channel)
     counts = np.zeros(inputs)
@@ -88,8 +91,8 @@ def support_counts(channel: str, values: list[int], inputs: int, epsilon: float)
 
 
 def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
-    """Return the estimates of a number of runs: unbiased, clipped and rescaled (the peer's only
-    plain ones), and by its IBU.
+    """Return the estimates of several runs: unbiased; clipped and rescaled, as the peer does by
+    default; and by the peer's IBU.
     """
     estimators = import_module("multi_freq_ldpy.estimators.Histogram_estimator")
     inputs, reports = len(counts), sum(counts)

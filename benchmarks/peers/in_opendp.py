@@ -1,4 +1,5 @@
-"""opendp 0.16, in its own environment: `python -m benchmarks.peers.in_opendp`."""
+"""The script that runs opendp 0.16 in a separate environment: `python -m
+benchmarks.peers.in_opendp`."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ def library() -> Any:
 
 
 def flip(epsilon: float) -> float:
-    """Return the f of a bit vector with one bit set: epsilon = 2 ln((2 - f) / f)."""
+    """Return the parameter f of a bit vector with one bit set: epsilon = 2 ln((2 - f) / f)."""
     return 2 / (math.exp(epsilon / 2) + 1)
 
 
 def measurement(channel: str, inputs: int, epsilon: float) -> Any:
-    """Return a channel; check that its epsilon is the requested one."""
+    """Return a channel, after a check that its epsilon is as requested."""
     dp, odds = library(), math.exp(epsilon)
     if channel == "bit vector":
         perturb = dp.m.make_randomized_response_bitvec(
@@ -40,7 +41,7 @@ def measurement(channel: str, inputs: int, epsilon: float) -> Any:
 
 
 def encoded(channel: str, inputs: int) -> list[Any]:
-    """Return values of a domain as a channel takes them."""
+    """Return the values of a domain in the form that a channel takes."""
     values = values_of(inputs)
     if channel == "bit vector":
         return [(1 << value).to_bytes(inputs // 8, "little") for value in values]
@@ -54,13 +55,13 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports per second."""
+    """Measure how many reports per second a client makes."""
     return rate(measurement(channel, inputs, epsilon), [(value,) for value in encoded(channel, inputs)], seconds)
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return seconds from a list of reports to all estimates; opendp estimates from bit vectors
-    only.
+    """Measure the seconds from a list of reports to all estimates. opendp estimates only from bit
+    vectors.
     """
     perturb, values = measurement(channel, inputs, epsilon), encoded(channel, inputs)
     many = repeated([perturb(values[index % len(values)]) for index in range(drawn)], reports)

@@ -1,4 +1,5 @@
-"""pure-ldp 1.2.0, in its own environment: `python -m benchmarks.peers.in_pure_ldp`."""
+"""The script that runs pure-ldp 1.2.0 in a separate environment: `python -m
+benchmarks.peers.in_pure_ldp`."""
 
 from __future__ import annotations
 
@@ -15,23 +16,23 @@ import numpy as np
 from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
-"""The number of hash functions among which FLH chooses."""
+"""The number of hash functions from which FLH (fast local hashing) chooses."""
 
 SEED = 1
 SKETCH_HASHES = 16
 SKETCH_SIZE = 1024
 
 BEGINNINGS = 3
-"""Letters that each group of PEM adds.
+"""The number of letters that each group of PEM (prefix extending method) adds.
 
-With one or two it finds fewer strings; with more its search takes hours.
+With one or two letters, PEM finds fewer strings. With more, its search takes hours.
 """
 
 PADDING = "*"
-"""Fills strings up, in both protocols."""
+"""The letter that pads strings to the same length, in both protocols."""
 
 AT_ONCE = 4096
-"""The number of reports in memory at a time: those of a sketch are long."""
+"""The number of reports in memory at a time. The reports of a sketch are long."""
 
 NORMALIZATIONS = {"additive": 1, "simplex": 2, "threshold": 3}
 
@@ -60,8 +61,8 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
-    """Return the probabilities that a report supports the sender's answer and another value, if
-    these are the whole law.
+    """Return the probabilities that a report supports the sender's answer, and another value, or
+    None if a channel has more probabilities.
     """
     odds = math.exp(epsilon)
     return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)
@@ -74,14 +75,14 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Return reports per second."""
+    """Measure how many reports per second a client makes."""
     perturbing, _ = pair(channel, inputs, epsilon)
     return rate(perturbing.privatise, [(value,) for value in values_of(inputs)], seconds)
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Return the seconds from a list of reports to all estimates, and the seconds of the server's
-    preparation.
+    """Measure the seconds from a list of reports to all estimates, and the seconds to prepare the
+    server.
     """
     perturbing, make = pair(channel, inputs, epsilon)
     many = repeated([perturbing.privatise(index % inputs) for index in range(drawn)], reports)
@@ -94,7 +95,7 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
-    """Return the estimates of a number of runs, raw and as the peer post-processes them."""
+    """Return the estimates of several runs, without and with the peer's post-processing."""
     inputs, reports = len(counts), sum(counts)
     values = np.repeat(np.arange(inputs), counts).tolist()
     perturbing, make = pair(channel, inputs, epsilon)
@@ -114,9 +115,9 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
 def strings(method: str, epsilon: float, counts: dict[str, int], length: int, top: int) -> dict[str, Any]:
     """Return the most frequent strings that a heavy-hitter protocol finds, and its seconds.
 
-    The seconds are for each device, for each report, and for the search. The oracle of both
-    protocols is Apple's CMS. With their default, local hashing, a device of PEM would hash every
-    beginning.
+    The seconds are given for each device, for each report, and for the search. The oracle of both
+    protocols is Apple's CMS. With local hashing, which is the default, a device of PEM would hash
+    every prefix.
     """
     with_old_zeros()
     random.seed(SEED)
@@ -161,9 +162,9 @@ def _text(text: str) -> str:
 
 
 def with_old_zeros() -> None:
-    """Let ``np.zeros(None)`` be a scalar, as in older numpy.
+    """Make ``np.zeros(None)`` return a scalar, as in older versions of numpy.
 
-    pure-ldp calls it, and numpy from 2.4 on refuses it.
+    pure-ldp makes this call, which raises an error since numpy 2.4.
     """
     zeros = np.zeros
     np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment,misc]

@@ -1,7 +1,8 @@
-"""Means by mechanisms that this project lacks (one-bit, piecewise and hybrid), from closed forms.
+"""The variances of means with three mechanisms (one-bit, piecewise and hybrid), computed from
+formulas.
 
 Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin & Yu 2019, "Collecting and analyzing
-multidimensional data with local differential privacy", section III. Answers lie from -1 to 1.
+multidimensional data with local differential privacy", section III. Answers lie between -1 and 1.
 """
 
 from __future__ import annotations
@@ -11,22 +12,24 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 ONE_BIT_UP_TO: Final = 0.61
-"""Up to this epsilon, hybrid is one-bit alone (section III.C)."""
+"""Up to this epsilon, the hybrid mechanism equals the one-bit mechanism (section III.C)."""
 
 
 def one_bit(epsilon: float) -> float:
-    """Return the worst variance of Duchi's mechanism, that of answers in the middle."""
+    """Return the largest variance of Duchi's one-bit mechanism, which occurs for answers in the
+    middle."""
     return 1 / math.tanh(epsilon / 2) ** 2
 
 
 def piecewise(epsilon: float) -> float:
-    """Return the worst variance of the piecewise mechanism, that of answers at an end."""
+    """Return the largest variance of the piecewise mechanism, which occurs for answers at an
+    end."""
     root = math.exp(epsilon / 2)
     return 4 * root / (3 * (root - 1) ** 2)
 
 
 def hybrid(epsilon: float) -> float:
-    """Return the worst variance of the hybrid mechanism."""
+    """Return the largest variance of the hybrid mechanism."""
     if epsilon <= ONE_BIT_UP_TO:
         return one_bit(epsilon)
     root = math.exp(epsilon / 2)
@@ -41,5 +44,5 @@ OF_MEANS: Final[Mapping[str, Callable[[float], float]]] = {
 
 
 def least(epsilon: float) -> float:
-    """Return the smallest worst variance of the three."""
+    """Return the smallest of the three largest variances."""
     return min(variance(epsilon) for variance in OF_MEANS.values())

@@ -1,4 +1,4 @@
-"""The parts of this project that are compared with the peers."""
+"""The parts of this project that are compared with other libraries, the peers."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ DEVICES = 100_000
 
 
 def chosen(inputs: int, epsilon: float) -> Channel:
-    """Return what ``auto`` chooses for a number of values; for two, the channel of a boolean."""
+    """Return the channel that ``auto`` chooses for a number of values. For two values, this is
+    the channel of a boolean."""
     return channel_for(kind_of(inputs), RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
 
 
 def kind_of(inputs: int) -> Kind:
-    """Return a category of this many values, or the boolean."""
+    """Return a category with this many values, or a boolean for two."""
     return Boolean() if inputs == 2 else Category(tuple(map(str, range(inputs))))
 
 
 def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
-    """Return reports per second of a Python loop, from an answer to its symbol.
+    """Measure reports per second in a Python loop, from an answer to its symbol.
 
-    Answers are spread evenly; numbers are floats.
+    Answers are uniformly distributed; numbers are floats.
     """
     inputs, coins = channel.inputs, SystemCoins()
     samples = [float(each) if isinstance(each, Fraction) else each for each in kind.samples()]
@@ -44,12 +45,13 @@ def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
 
 
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the possible shares with the least expected squared error."""
+    """Return the shares on the simplex with the smallest expected squared error."""
     reports = int(counts.sum())
     return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
 
 
 def zipf(inputs: int, devices: int = DEVICES) -> Counts:
-    """Return how many devices have each value: Zipf(1.1), drawn once, the same for all."""
+    """Return how many devices have each value, drawn once from a Zipf(1.1) distribution for all
+    measurements."""
     weights = 1 / np.arange(1, inputs + 1) ** 1.1
     return np.random.default_rng(inputs).multinomial(devices, weights / weights.sum())

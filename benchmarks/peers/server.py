@@ -1,4 +1,4 @@
-"""A million reports to all estimates."""
+"""The time from a million reports to all estimates."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The times of the authors' own C++ for projective geometry (at 32 values, for randomized
-response): quoted, not measured.
+"""The times of the authors' C++ program for projective geometry, by number of values; at 32 values,
+for randomized response. These times are quoted, not measured.
 """
 
 CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
@@ -34,8 +34,8 @@ CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     },
     "opendp": {32: (), 1024: (("bit vector", 10**4, 2000),)},
 }
-"""By peer and size: channels, how many reports are measured, and how many of these are drawn and
-then repeated.
+"""The measurements by peer and by number of values: a channel, the number of reports, and the
+number of different reports, which are then repeated.
 """
 
 
@@ -82,7 +82,7 @@ def _shown(seconds: Sequence[float]) -> str:
 
 
 def reported(channel: Channel, inputs: Counts) -> Counts:
-    """Return the symbols that devices report, in random order."""
+    """Draw the symbols that devices report, and return them in random order."""
     generator = np.random.default_rng(3)
     tally = sampler_of(channel)(inputs, generator)
     symbols = np.repeat(np.arange(channel.symbols, dtype=np.int64), tally)
@@ -91,8 +91,8 @@ def reported(channel: Channel, inputs: Counts) -> Counts:
 
 
 def ours_s(channel: Channel, symbols: Counts) -> float:
-    """Return the seconds from symbols to shares, errors and intervals, including the preparation of
-    the inverse.
+    """Measure the seconds from symbols to shares, errors and intervals, including the preparation
+    of the inverse.
     """
     inverse_of.cache_clear()
     started = time.perf_counter()
@@ -105,7 +105,7 @@ def ours_s(channel: Channel, symbols: Counts) -> float:
 
 
 Others = dict[tuple[str, str], tuple[list[float], str]]
-"""By peer and channel: seconds, and what was measured."""
+"""The seconds and a description of the measurement, by peer and channel."""
 
 
 def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:
@@ -113,7 +113,7 @@ def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool)
     for peer in peers:
         for channel, reports, drawn in CHANNELS[peer.name][size]:
             if not first and reports < REPORTS:
-                continue  # slow: once is enough
+                continue  # once is enough, because it is slow
             answer = peer.ask("server", channel=channel, inputs=size, epsilon=EPSILON, reports=reports, drawn=drawn)
             start = f"; {answer['start']:.1f} s of start not counted" if answer["start"] > 0.1 else ""
             measured = "all" if reports == REPORTS else f"{reports:,}, scaled"

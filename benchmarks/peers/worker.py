@@ -1,6 +1,7 @@
-"""Runs in a peer's environment, beside the peer, and answers requests, one line of JSON for each.
+"""A loop that runs in a peer's environment and answers requests, with one line of JSON for each.
 
-It must not import anything of this project that needs more than the standard library.
+It may import only modules that need nothing but the standard library, because the environment has
+no other packages of this project.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 FEWEST_RUNS = 5
-"""The minimum number of runs of a slow measurement of accuracy: a standard error needs a few."""
+"""The minimum number of runs of a slow measurement. A standard error needs several runs."""
 
 Task = Callable[..., object]
 
 
 def serve(tasks: Mapping[str, Task]) -> None:
-    """Answer every request on the standard input: ``{"task", "arguments"}`` by ``{"answer"}`` or
-    ``{"error"}``.
+    """Answer every request on standard input. A request ``{"task", "arguments"}`` gets
+    ``{"answer"}`` or ``{"error"}``.
     """
-    # what a library prints must not be taken for an answer
+    # output that a library prints must not be mistaken for an answer
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
         request = json.loads(line)
@@ -34,13 +35,13 @@ def serve(tasks: Mapping[str, Task]) -> None:
 
 
 def values_of(inputs: int) -> list[int]:
-    """Return values of a domain, in an order without early repetition."""
+    """Return the values of a domain, in an order in which repetitions come late."""
     return [(index * 97) % inputs for index in range(256)]
 
 
 def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], seconds: float) -> float:
-    """Return calls per second of a loop over the same few arguments, after one call that may have
-    to prepare.
+    """Measure calls per second in a loop over the same few arguments. One call before the loop
+    allows for preparation.
     """
     perturb(*calls[0])
     done = 0
@@ -55,12 +56,13 @@ def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], secon
 
 
 def repeated(drawn: Sequence[Any], reports: int) -> list[Any]:
-    """Return a number of reports that repeat the drawn ones: a server takes equally long for
-    these.
+    """Repeat the drawn reports up to a given number. A server takes as long for these as for
+    different reports.
     """
     return (list(drawn) * (reports // len(drawn) + 1))[:reports]
 
 
 def enough(run: int, runs: int, started: float, seconds: float) -> bool:
-    """Whether no further run is needed: all are done, or the time is up and a few are done."""
+    """Return whether to stop: all runs are completed, or the time is over and a few runs are
+    completed."""
     return run >= runs or (run >= FEWEST_RUNS and time.perf_counter() - started > seconds)

@@ -1,8 +1,7 @@
 """How often words occur in Jane Austen's six novels, which are in the public domain.
 
-Debian's package `r-cran-janeaustenr` has their text. It is only needed here: `apt-get download`
-fetches it into `build`, and nothing is installed. (Real answers of people have no place in this
-repository.)
+Debian's package `r-cran-janeaustenr` has their text. `apt-get download` fetches the package into
+`build` without installing it. The repository contains no real answers of people.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ BOOKS: Final = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
 FOLDER: Final = Path(__file__).parents[2] / "build" / PACKAGE
 
 LINE: Final = re.compile(rb"\x00(?:\x04\x00|\x00\x80)\x09(?=(....))", re.DOTALL)
-"""Precedes a text of ASCII or UTF-8, and its length, in a file that R writes.
+"""The bytes that precede an ASCII or UTF-8 text and its length in a file written by R.
 
 R Internals, section 1.8.
 """
 
 
 class CorpusError(Exception):
-    """The corpus could not be fetched; says why."""
+    """The corpus could not be fetched. The message gives the reason."""
 
 
 @lru_cache(maxsize=1)
@@ -63,7 +62,8 @@ def _run(*command: str) -> None:
 
 
 def _texts(packed: bytes) -> list[bytes]:
-    """Return the lines of all books: compressed blocks, each after its length in four bytes."""
+    """Return the lines of all books. The package contains compressed blocks, each after its
+    length in four bytes."""
     lines = []
     while packed:
         (length,) = struct.unpack(">I", packed[:4])

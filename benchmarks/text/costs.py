@@ -77,14 +77,15 @@ def costs() -> str:
 
 
 def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
-    """Return processor seconds, elapsed seconds and megabytes of a new process decoding a tally."""
+    """Measure the processor seconds, elapsed seconds and megabytes of a new process that decodes
+    a tally."""
     command = [sys.executable, "-c", _DECODE, str(file), str(LETTERS), str(epsilon)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     return tuple(map(float, done.stdout.split()))
 
 
 def _device_ms(metric: Metric) -> float:
-    """Return the milliseconds of a report."""
+    """Measure the milliseconds that a device takes to make a report."""
     coins, text = SystemCoins(), "unbelievableness"[:LETTERS]
     metric.perturb(text, coins, DAY)
     begun = time.process_time()

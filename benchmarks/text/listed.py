@@ -1,6 +1,6 @@
-"""How often the intervals of listed strings contain their shares.
+"""The coverage of the intervals of listed strings: how often they contain the true shares.
 
-There are enough lists to distinguish 93% from 95%.
+There are enough lists to distinguish a coverage of 93% from 95%.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from estimator.discovery.texts import discover
 HELD: Final = 0.93
 POPULATIONS: Final = 20
 FIRST_SEED: Final = 1000
-"""Populations that no other measurement draws."""
+"""The first seed. No other measurement uses the populations of these seeds."""
 
 
 class Setting(NamedTuple):
     """A survey, and the number of lists drawn from each population.
 
     Attributes:
-        epsilon: of the survey.
-        cells: about how many a group has.
-        devices: of each tally.
-        lists: of each population.
+        epsilon: the epsilon of the survey.
+        cells: the approximate number of cells in a group.
+        devices: the number of devices in each tally.
+        lists: the number of lists drawn from each population.
 
     """
 
@@ -77,7 +77,8 @@ def listed() -> str:
 
 
 def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return 0 for an interval that contains the string's share, 1 for one above it, else -1."""
+    """Return, for each interval, 0 if it contains the string's share, 1 if it lies above the
+    share, and -1 if it lies below."""
     population = random_strings(seed=seed)
     survey = Survey.asked(population, setting.epsilon, cells=setting.cells)
     domain, truth = survey.metric.kind, dict(zip(population.strings, population.shares.tolist(), strict=True))

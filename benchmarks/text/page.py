@@ -1,4 +1,4 @@
-"""How many of the most frequent unlisted texts are found: ``python -m benchmarks text``."""
+"""The number of the most frequent unlisted texts that are found: ``python -m benchmarks text``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.text.surveys import WHOLE, Survey
 from benchmarks.text.windows import windows
 
 RUNS: Final = 20
-"""Tallies of a cell."""
+"""The number of tallies for each cell."""
 
 EPSILONS: Final = (1, 2, 4)
 
@@ -29,7 +29,7 @@ WANTED: Final = {
     ("random", 10**7): (0.39, 0.83, 0.97),
     ("words", 10**6): (None, 0.16, 0.91),
 }
-"""The desired F1 for a population and a number of devices, by epsilon."""
+"""The target F1 score for a population and a number of devices, by epsilon."""
 
 FALSE_STRINGS: Final = 0.1
 
@@ -51,11 +51,11 @@ class Cell(NamedTuple):
     """The tallies of one population, number of devices and epsilon.
 
     Attributes:
-        population: its name.
-        devices: of each tally.
-        epsilon: of the survey.
-        target: the F1 that is wanted, or None.
-        scores: of each tally.
+        population: the name of the population.
+        devices: the number of devices in each tally.
+        epsilon: the epsilon of the survey.
+        target: the target F1 score, or None.
+        scores: the scores of each tally.
 
     """
 
@@ -87,7 +87,7 @@ class Cell(NamedTuple):
 
 
 def measure_text() -> str:
-    """Return the section of the results."""
+    """Measure, and return this benchmark's section of RESULTS.md."""
     cells = []
     for cell in _cells():
         cells.append(cell)

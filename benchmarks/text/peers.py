@@ -1,4 +1,4 @@
-"""The heavy-hitter protocols of pure-ldp 1.2.0 on the same devices' strings."""
+"""The heavy-hitter protocols of pure-ldp 1.2.0, applied to the same strings of the same devices."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from benchmarks.text.scores import TOP, f1_and_ncr, measured
 from benchmarks.text.surveys import Survey
 
 LENGTH: Final = 6
-"""The letters of a string.
+"""The number of letters in a string.
 
-The decoder of SFP looks at every fragment, and that of PEM at every beginning.
+The limit is necessary because SFP's decoder looks at every fragment, and PEM's decoder at every
+prefix.
 """
 
 EPSILONS: Final = (2, 4)
@@ -38,7 +39,7 @@ INTRODUCTION: Final = (
 
 
 def peers_section() -> str:
-    """Return the part of the section on peers."""
+    """Return the part of the section about peers."""
     try:
         population = beginnings(LENGTH)
         with tempfile.TemporaryFile("w+") as errors, running("pure-ldp", installed("pure-ldp"), errors) as peer:

@@ -1,4 +1,4 @@
-"""Populations of strings. All are generated: no person wrote what their devices report."""
+"""Populations of strings. All populations are generated; none contains texts of real users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.text.corpus import word_counts
 from estimator.statistics.arrays import Counts, Floats
 
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz'-._/"
-"""31 letters: with the end, five bits each."""
+"""The 31 letters. Together with the end mark, they take five bits each."""
 
 SHORTEST: Final = 4
 LONGEST: Final = 16
@@ -24,10 +24,10 @@ class Population:
     """Strings that devices may have.
 
     Attributes:
-        name: says what they are.
-        max_length: in letters.
-        strings: all that any device has, the most frequent first.
-        shares: of each, shape (strings,). They fall, and their sum is 1.
+        name: a description of the population.
+        max_length: the maximum number of letters.
+        strings: all strings that any device has, the most frequent first.
+        shares: the share of each string, in falling order, with sum 1; shape (strings,).
 
     """
 
@@ -43,9 +43,9 @@ class Population:
 
 
 def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1) -> Population:
-    """Return strings that share no beginnings, which is the worst case of a search by beginnings.
+    """Return strings that share no prefixes, which is the worst case of a search by prefixes.
 
-    Lengths and letters are uniform, and shares by Zipf's distribution.
+    Lengths and letters have a uniform distribution, and shares have a Zipf distribution.
     """
     generator, strings = np.random.default_rng(seed), dict[str, None]()
     while len(strings) < number:
@@ -60,13 +60,14 @@ def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1)
 
 
 def natural_words() -> Population:
-    """Return the words of 4 to 16 letters in Jane Austen's novels, as often as they occur there."""
+    """Return the words of 4 to 16 letters in Jane Austen's novels, with their frequencies as
+    shares."""
     words = {word: count for word, count in word_counts().items() if SHORTEST <= len(word) <= LONGEST}
     return _by_counts(f"words, {SHORTEST} to {LONGEST} letters", LONGEST, words)
 
 
 def beginnings(length: int) -> Population:
-    """Return the first letters of the same words: what the peers' decoders can still search."""
+    """Return the same words, cut to a length that the peers' decoders can still search."""
     counts: dict[str, int] = {}
     for word, count in word_counts().items():
         if len(word) >= SHORTEST and word.isalpha():

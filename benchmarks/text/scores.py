@@ -1,4 +1,4 @@
-"""The agreement of found texts with the truth."""
+"""Scores that compare found texts with the texts that devices have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from client_sdk.protocol.text import CUT, Text
 from estimator.discovery.texts import Texts, discover
 
 TOP: Final = 32
-"""The number of most frequent strings that should be found."""
+"""The number of the most frequent strings that should be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,15 @@ class Score:
     """The scores of one tally.
 
     Attributes:
-        f1: of the first 32 found strings and the 32 most frequent ones. A place of the list that is
-            left empty counts as a miss, so that this is the number of hits over 32.
-        ncr: the normalized cumulative rank of the same (Wang, Li & Jha 2021, section 6): the most
-            frequent string is worth 32, the next 31, and so on, over the worth of all.
-        proved: the number of found strings, all of which are claimed to exist.
+        f1: the F1 score of the first 32 found strings, compared with the 32 most frequent strings.
+            Empty places of the list count as misses, so F1 is the number of hits divided by 32.
+        ncr: the normalized cumulative rank of the same strings (Wang, Li & Jha 2021, section 6).
+            The most frequent string counts 32, the next 31, and so on; the sum for the found
+            strings is divided by the sum for all 32.
+        proved: the number of found strings. The estimator claims that each of them exists.
         false: the number of found strings that no device had.
         held: the number of found strings that exist and whose interval contains their share.
-        unclear: the number of the population's strings that are called unclear.
+        unclear: the number of the population's strings that the estimator reports as unclear.
 
     """
 

@@ -1,4 +1,5 @@
-"""A survey for texts that a population answers, and its tallies, drawn by their exact law."""
+"""A survey that asks a population for texts, and its tallies, drawn from their exact
+distribution."""
 
 from __future__ import annotations
 
@@ -27,10 +28,12 @@ TEXT: Final[dict[str, Field]] = {
     "discover": True,
     "window": "day",
 }
-"""All but max_length and epsilon."""
+"""The definition of the question, except max_length and epsilon."""
 
 WHOLE: Final = 10**6
-"""Devices whose tally is drawn as a whole, which takes most of a second per million."""
+"""Up to this number of devices, the whole tally is drawn, which takes most of a second per
+million devices.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +41,11 @@ class Survey:
     """A survey, and the cell of each of a population's strings in each group.
 
     Attributes:
-        metric: of kind text.
-        population: who answers.
-        cells: of each string in each group, shape (strings, groups).
-        sample: draws the tally of one group from the number of devices in each cell.
+        metric: the question, of kind text.
+        population: the population that answers.
+        cells: the cell of each string in each group, shape (strings, groups).
+        sample: a function that draws the tally of one group from the number of devices in each
+            cell.
 
     """
 
@@ -52,7 +56,7 @@ class Survey:
 
     @classmethod
     def asked(cls, population: Population, epsilon: float, **more: Field) -> Survey:
-        """Ask a population; parameters that are not given have their defaults."""
+        """Return a survey of a population. Omitted parameters have their defaults."""
         metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
         assert isinstance(metric.kind, Text)
         channel = _channel(metric)
@@ -65,17 +69,19 @@ class Survey:
     def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
         """Return the group tables of a random sample of devices.
 
-        Up to `WHOLE` devices a tally is drawn and inverted; for more, see `by_cell`.
+        For up to `WHOLE` devices, a tally is drawn and inverted. For more devices, `by_cell` is
+        used.
         """
         if devices <= WHOLE:
             return GroupTables.from_counts(_channel(self.metric), self.drawn(devices, generator))
         return self.by_cell(devices, generator)
 
     def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return the same without a tally: the reports that support a cell are drawn cell by cell.
+        """Return the group tables without drawing a tally: the number of reports that support each
+        cell is drawn separately.
 
-        Each cell's number has its exact distribution, and so has each group's number of reports;
-        that two cells of a group are all but independent is a property of the geometry.
+        The number for each cell has its exact distribution, and so does the number of reports in
+        each group. In the geometry, two cells of a group are nearly independent.
         """
         inverse = inverse_of(_channel(self.metric).geometry)
         assert isinstance(inverse, Balanced)
@@ -89,8 +95,8 @@ class Survey:
     def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
         """Return the number of devices in each cell of each group.
 
-        Devices draw their string, and then their group, independently. So the devices of a group
-        with each string are one multinomial draw.
+        Devices draw their string and their group independently. The numbers of a group's devices
+        with each string are therefore one multinomial draw.
         """
         channel = _channel(self.metric)
         weights = np.array(channel.weights) / sum(channel.weights)
@@ -102,7 +108,8 @@ class Survey:
 
 
 def decoded(metric: Metric, tally: Counts) -> Texts:
-    """Return a tally's estimates for texts: the estimator's work but reading and showing."""
+    """Return the estimates for the texts of a tally, without reading a file or rendering a
+    report."""
     assert isinstance(metric.kind, Text)
     return discover(metric.kind, GroupTables.from_counts(_channel(metric), tally))
 
@@ -113,9 +120,9 @@ def _channel(metric: Metric) -> GroupedGeometry:
 
 
 def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64]:
-    """Return the cells of all strings by `Text.cells_of`, shape (strings, groups).
+    """Return the cells of all strings, shape (strings, groups), like `Text.cells_of`.
 
-    One by one that takes seconds.
+    Calling `Text.cells_of` for each string would take seconds.
     """
     numbers = np.array([domain.number_of(text) for text in population.strings], dtype=object)
     columns = []

@@ -1,4 +1,5 @@
-"""A window of texts with the most symbols: from its tally's line to the page, in a new process."""
+"""The cost of a report on a window of texts with the maximum number of symbols, from the tally's
+line to the page."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import registry_text
 
 EPSILON: Final = 4
-"""The measured epsilon with the most symbols."""
+"""The epsilon, among those measured, with the most symbols."""
 
 SIZES: Final = (10**4, 10**7)
 PROCESSES: Final = 5
@@ -41,7 +42,7 @@ print(*spent_s, int(peak_kib) / 1024, file=sys.stderr)
 
 
 def windows() -> str:
-    """Return the part of the section on a whole report."""
+    """Return the part of the section about a whole report."""
     rows, slowest_s, largest_mb = [], 0.0, 0.0
     survey = Survey.asked(random_strings(), EPSILON)
     registry = registry_text(word={**TEXT, "max_length": LONGEST, "epsilon": EPSILON})
@@ -70,7 +71,7 @@ def windows() -> str:
 
 
 def _line(registry: Registry, tally: Counts) -> str:
-    """Return the line of a tally as a collector writes it: without symbols that nobody reported."""
+    """Return the line of a tally as a collector writes it, without unreported symbols."""
     (metric,) = registry.metrics.values()
     symbols = np.flatnonzero(tally)
     numbers = {"reports": int(tally.sum()), "symbols": symbols.tolist(), "counts": tally[symbols].tolist()}
@@ -79,7 +80,8 @@ def _line(registry: Registry, tally: Counts) -> str:
 
 
 def _reported(folder: Path) -> tuple[float, ...]:
-    """Return processor seconds, the seconds that passed, and the megabytes of a fresh process."""
+    """Measure the processor seconds, elapsed seconds and megabytes of a new process that writes
+    the report."""
     files = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--output", "report.html")
     command = [sys.executable, "-c", _REPORT, "report", *files]
     done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=folder)

@@ -1,4 +1,4 @@
-"""Runs devices, a collector and the estimator, and shows the true value beside each estimate."""
+"""Simulates devices, a collector and the estimator, and prints true values next to estimates."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ ANSWERS = HERE / "health.csv"
 
 DEVICES_AT_ONCE = 8
 DEVICES_AT_A_TIME = 16
-"""Devices that a process plays before it says so: enough that saying it costs nothing."""
+"""The number of devices that a process simulates between two reports of progress. It is large
+enough that reporting takes no time.
+"""
 
 DECIMALS = 3
-"""The digits behind the point of every figure."""
+"""The number of decimals of every figure."""
 
 FLUSH_TIMEOUT_S = 60.0
 BUSY_PAUSE_S = 0.05
@@ -55,7 +57,7 @@ Answers = Mapping[str, bool | str | float]
 )
 def main(devices: int | None, html: Path) -> None:
     """Simulate one device for each person of year 1, and print estimates beside true values."""
-    started_s = time.time()  # one instant for all devices: midnight may pass while they report
+    started_s = time.time()  # all devices use one instant, because midnight may pass while they report
     people = read_people()[:devices]
     token = secrets.token_urlsafe(16)
     with tempfile.TemporaryDirectory(prefix="hearsay-demo-") as scratch, collector(Path(scratch), token) as url:
@@ -92,9 +94,9 @@ def answers_of(row: Mapping[str, str]) -> Answers:
 
 @contextlib.contextmanager
 def collector(scratch: Path, token: str) -> Iterator[str]:
-    """Run a collector with its embedded store, yield its address, and end it.
+    """Run a collector with its embedded store, yield its URL, and stop it afterwards.
 
-    Its log is read if it does not start.
+    If the collector does not start, its log is printed.
     """
     log = scratch / "collector.log"
     with socket.socket() as probe:
@@ -120,15 +122,15 @@ def collector(scratch: Path, token: str) -> Iterator[str]:
 
 
 def report_all(people: list[Answers], url: str, now_s: float) -> int:
-    """Let every person report with a separate device; return how many reports were delivered."""
-    with ProcessPoolExecutor(DEVICES_AT_ONCE) as pool:  # processes: threads would share a single core
+    """Simulate a device for each person; return how many reports were delivered."""
+    with ProcessPoolExecutor(DEVICES_AT_ONCE) as pool:  # processes, because threads would share a single core
         reports = pool.map(partial(report, url, now_s), people, chunksize=DEVICES_AT_A_TIME)
         with click.progressbar(reports, length=len(people), label="devices report", file=sys.stderr) as bar:
             return sum(bar)
 
 
 def report(url: str, now_s: float, answers: Answers) -> int:
-    """Let one device record a person's answers and send them; return how many there are."""
+    """Record a person's answers on one device, send them, and return how many were delivered."""
     with Telemetry(registry(), collector=url, data_dir=None, consent=True, clock=lambda: now_s) as telemetry:
         for metric, answer in answers.items():
             record(telemetry, metric, answer)
@@ -139,14 +141,14 @@ def report(url: str, now_s: float, answers: Answers) -> int:
 
 @cache
 def registry() -> Registry:
-    """Return the questions, read once in each process."""
+    """Return the questions, which each process reads only once."""
     return Registry.load(REGISTRY)
 
 
 def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> None:  # noqa: FBT001 an answer, not a switch
-    """Record an answer, and repeat that if this machine is too busy to confirm it in time.
+    """Record an answer, and try again if this machine is too busy to confirm it in time.
 
-    It is never counted twice.
+    The device never counts an answer twice.
     """
     while (result := telemetry.record(metric, answer)) in (Recorded.BUSY, Recorded.WAITING):
         time.sleep(BUSY_PAUSE_S)
@@ -155,7 +157,7 @@ def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> Non
 
 
 def command(package: str, *arguments: str, **settings: str) -> str:
-    """Run a project command and return what it prints; if it fails, end with what it says."""
+    """Run a command of the project, and return its output. If it fails, exit with the error."""
     done = subprocess.run(  # noqa: S603 this project's own command
         [sys.executable, "-m", package, *arguments],
         capture_output=True,
@@ -169,9 +171,9 @@ def command(package: str, *arguments: str, **settings: str) -> str:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Return the environment of a command, whose settings are these alone.
+    """Return the environment for a command, with only the given settings of the project.
 
-    An operator of a collector may have exported others, such as the URL of its store.
+    The user may have exported other settings, such as the URL of a collector's store.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HEARSAY_")}
     return inherited | settings
@@ -197,14 +199,14 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
 
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:
-    """Yield label, truth and the estimate's entry for everything that was estimated."""
+    """Yield the label, the true value and the estimate of each figure."""
     figures = {group["statistic"]: group["figures"] for group in metric["groups"]}
     ends = [group["ends"] for group in metric["groups"] if group["statistic"] == "mean" and "ends" in group]
-    least, greatest = ends[0] if ends else (-inf, inf)  # beyond them numbers count as the nearer end
+    least, greatest = ends[0] if ends else (-inf, inf)  # numbers beyond the ends of the range count as the nearer end
     for entry in figures.get("mean", ()):
         yield "mean", fmean(min(max(truth, least), greatest) for truth in truths), entry
     for entry in figures.get("share", ()):
-        # the share of no is one minus the share of yes: one interval, not two
+        # the share of no is one minus the share of yes, so only one interval is counted
         if entry["value"] is not False:
             label = "yes" if entry["value"] is True else entry["value"]
             yield label, truths.count(entry["value"]) / len(truths), entry

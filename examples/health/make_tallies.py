@@ -1,6 +1,6 @@
-"""Makes ``tallies.ndjson``: every year's answers as a closed window.
+"""Writes ``tallies.ndjson``, in which the answers of each year form a closed window.
 
-Each answer passes through the distribution of its question's mechanism.
+Each answer is randomized by its question's mechanism.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from estimator.rehearsal.ground_truth import read_csv
 HERE = Path(__file__).parent
 SEED = 7
 FIRST_DAY = 15
-"""Year 1 of the experiment is window 2026-11-16, year 5 is 2026-11-20."""
+"""The day of November before year 1: year 1 of the experiment is window 2026-11-16, and year 5
+is window 2026-11-20.
+"""
 
 
 def main() -> None:
@@ -39,7 +41,7 @@ def main() -> None:
 def tallies(
     registry: Registry, rows: list[dict[str, str]], window: str, generator: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """Yield the tally of each question; each row is a device."""
+    """Yield the tally of each question. Each row represents a device."""
     with tempfile.TemporaryDirectory() as scratch:
         table = Path(scratch) / "answers.csv"
         with table.open("w", newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Notes on the command line: a short-lived program that asks its user before it reports."""
+"""A program for notes on the command line, which asks its user for consent before it reports."""
 
 import json
 import os
@@ -21,9 +21,9 @@ TELEMETRY: dict[str, Any] = {
 
 
 def record(metric: str, answer: object) -> None:
-    """Ask the user if nobody has decided yet, and record an answer."""
+    """Ask the user for consent unless the user has already decided, and record an answer."""
     decision = consent.ask(**TELEMETRY, variable="NOTES_TELEMETRY")
-    with Telemetry(**TELEMETRY, consent=decision, sender="process") as telemetry:  # which sends after the command
+    with Telemetry(**TELEMETRY, consent=decision, sender="process") as telemetry:  # sends after the command
         telemetry.record(metric, answer)
 
 

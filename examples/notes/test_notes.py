@@ -1,4 +1,4 @@
-"""Tests of an app that embeds the SDK: they see true answers, and none reaches a collector."""
+"""Tests of an app that embeds the SDK. They see true answers, but send nothing to a collector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from examples.notes import notes
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the app a folder of the test's own."""
+    """Give the app a separate folder for each test."""
     monkeypatch.setattr(notes, "HOME", tmp_path)
     monkeypatch.setattr(notes, "FILE", tmp_path / "notes.json")
     return tmp_path
@@ -25,7 +25,7 @@ def run(*words: str) -> None:
 
 
 def test_the_style_of_an_export_is_recorded() -> None:
-    """The app records the right answers."""
+    """The app records the style of an export."""
     with answers(consent=True) as recorded:
         run("add", "milk")
         run("export", "--style", "markdown")
@@ -33,7 +33,7 @@ def test_the_style_of_an_export_is_recorded() -> None:
 
 
 def test_without_consent_nothing_is_kept(home: Path) -> None:
-    """Consent is the user's."""
+    """The app records nothing without the user's consent."""
     with answers(consent=False) as recorded:
         run("add", "milk")
     assert [answer.outcome for answer in recorded] == ["no_consent"]

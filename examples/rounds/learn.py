@@ -1,7 +1,8 @@
-"""Rounds of gradients: a logistic regression that is learnt from answers nobody sees.
+"""A logistic regression, learned in rounds from gradients that devices report privately.
 
-`features_of` and `gradient_of` are the device's part, `next_theta` is the analyst's. `play` runs
-both over the people of the health example, with the mechanism's distribution in place of devices:
+`features_of` and `gradient_of` run on the device, and `next_theta` runs at the analyst's. `play`
+runs all of them for the people of the health example. It draws reports from the mechanism's
+distribution instead of simulating devices:
 
     .venv/bin/python -m examples.rounds.learn
 """
@@ -29,14 +30,16 @@ PEOPLE: Final = HERE.parent / "health" / "health.csv"
 METRIC: Final = "gradient_1"
 
 FIRST_THETA: Final = [-4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-"""The parameters of the first release, which only knows that few are limited."""
+"""The parameters of the first release. They express only that few people have a limitation."""
 
 STEP: Final = 8.0
 
 TEST_SHARE: Final = 0.3
 
 LEARNT_FROM: Final = 3000
-"""Rows that devices are drawn from: as many as differ enough, and are quickly played."""
+"""The number of rows from which devices are drawn. It is large enough for variety, and small
+enough for a fast simulation.
+"""
 
 SPLITS: Final = 3
 
@@ -44,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def features_of(row: Mapping[str, str]) -> list[float]:
-    """Return what a device knows, as numbers within -1 … 1 that are about 0 for usual people.
+    """Return a device's features, as numbers from -1 to 1 that are about 0 for usual people.
 
     The scales are guesses, made before anybody answers: they are part of the app, as theta is.
     """
@@ -69,12 +72,12 @@ def gradient_of(theta: Sequence[float], features: Sequence[float], *, label: boo
 
 
 def next_theta(theta: Sequence[float], mean_gradient: Sequence[float]) -> list[float]:
-    """Return what the next release ships: a step against the mean that the report estimated."""
+    """Return the parameters of the next release: a step against the estimated mean gradient."""
     return [weight - STEP * slope for weight, slope in zip(theta, mean_gradient, strict=True)]
 
 
 def area(scores: Floats, labels: Sequence[bool]) -> float:
-    """Return the area under the curve: how often somebody with the label outscores one without."""
+    """Return the AUC: how often a person with the label has a higher score than one without."""
     positive = np.array(labels)
     ranks = np.argsort(np.argsort(scores)) + 1
     yes = int(positive.sum())
@@ -82,7 +85,7 @@ def area(scores: Floats, labels: Sequence[bool]) -> float:
 
 
 def people(seed: int) -> tuple[list[tuple[list[float], bool]], list[tuple[list[float], bool]]]:
-    """Return features and label of the people to learn from, and of other people to test with."""
+    """Return the features and labels of people to learn from, and of other people for the test."""
     with PEOPLE.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["physical_limitation"]]
     persons = sorted({row["person"] for row in rows})
@@ -94,7 +97,7 @@ def people(seed: int) -> tuple[list[tuple[list[float], bool]], list[tuple[list[f
 
 
 def registry_at(epsilon: float) -> Registry:
-    """Return the example's registry at another epsilon."""
+    """Return the example's registry with another epsilon."""
     text = (HERE / "metrics.toml").read_text(encoding="utf-8")
     return Registry.parse(
         text.replace("epsilon = 2.0", f"epsilon = {epsilon}").replace("per_window = 2.0", f"per_window = {epsilon}")
@@ -102,9 +105,10 @@ def registry_at(epsilon: float) -> Registry:
 
 
 def play(rounds: int, devices: int, epsilon: float | None, seed: int) -> float:
-    """Learn in some rounds; return the area under the curve of people that were not learnt from.
+    """Learn in rounds, and return the AUC for people who were not learned from.
 
-    Each device answers in one round, so that it pays epsilon once. None is for no privacy.
+    Each device answers in one round, so it spends epsilon once. An epsilon of None means no
+    privacy.
     """
     generator = np.random.default_rng(seed)
     learnt_from, tested = people(seed)
@@ -128,7 +132,7 @@ def reported_mean(
     number: int,
     generator: np.random.Generator,
 ) -> list[float]:
-    """Return the mean that a day's report has if ``counts`` devices recorded each gradient."""
+    """Return the mean in a day's report, if ``counts`` devices recorded each gradient."""
     metric, window = registry.metric(METRIC), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
     channel = metric.channel.in_window(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
@@ -140,7 +144,7 @@ def reported_mean(
 
 
 def main() -> None:
-    """Print the areas by rounds, devices and epsilon: means over splits of the people."""
+    """Print the AUC by rounds, devices and epsilon, averaged over splits of the people."""
     print("rounds  devices  epsilon 1      2      4  no privacy")
     for devices in (10**4, 10**5):
         for rounds in (1, 5):

@@ -1,7 +1,7 @@
-"""A web service that its operators install themselves: an example of a long-running program.
+"""A web service that operators install themselves, as an example of a long-running program.
 
-The installation is the device, and its operator is the user who agrees: each worker has a
-`Telemetry` of its own, and all share one ledger.
+The installation counts as the device, and its operator as the user who consents. Each worker has a
+separate `Telemetry`, and all workers share one ledger.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ REGISTRY = Registry.load(Path(__file__).with_name("metrics.toml"))
 
 
 def create_app() -> Flask:
-    """Return the application of one worker."""
+    """Return the application for one worker."""
     app = Flask(__name__)
     telemetry = Telemetry(
         REGISTRY,
         collector=os.environ.get("SERVICE_COLLECTOR", "https://telemetry.example.com"),
         data_dir=os.environ["SERVICE_DATA"],
-        consent=os.environ.get("SERVICE_TELEMETRY") == "yes",  # off, until the operator says yes
+        consent=os.environ.get("SERVICE_TELEMETRY") == "yes",  # off until the operator consents
     )
-    telemetry.provide("database", lambda: os.environ.get("SERVICE_DATABASE", "sqlite"))  # once a month, of one worker
+    telemetry.provide("database", lambda: os.environ.get("SERVICE_DATABASE", "sqlite"))  # once a month, by one worker
 
     @app.get("/export")
     def export() -> str:

@@ -23,7 +23,7 @@ BLOCKS: Final = {
     ("concepts/noise.md", "needed"): needed_table,
     ("privacy/how-it-is-tested.md", "tested"): tested_table,
 }
-"""The computed parts of pages, by page and by the name in the markers."""
+"""The computed parts of pages, by page and by the name in the page's markers."""
 
 
 def csv(rows: Sequence[Row]) -> str:

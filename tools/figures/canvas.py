@@ -44,13 +44,13 @@ marker path { fill: #b9c4d2 }
 <path d="M0 0L8 4L0 8z"/></marker></defs>"""
 
 LINE: Final = 18
-"""Pixels from one line of words to the next."""
+"""The distance in pixels between two lines of words."""
 
 COLUMNS: Final = 40
 """The number of columns in a grid of people."""
 
 STEP: Final = 6.5
-"""Pixels from one person in the grid to the next."""
+"""The distance in pixels between two people in the grid."""
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class Canvas:
     parts: list[str] = field(default_factory=list)
 
     def box(self, place: tuple[int, int, int, int], lines: tuple[str, ...], kind: str = "") -> None:
-        """Draw a box at (left, top, width, height) with lines of text, its name first."""
+        """Draw a box at (left, top, width, height) with lines of text: its name, then others."""
         left, top, width, height = place
         named = f' class="{kind}"' if kind else ""
         self.parts.append(f'<rect{named} x="{left}" y="{top}" width="{width}" height="{height}" rx="8"/>')
@@ -80,7 +80,7 @@ class Canvas:
             self.words((left + width // 2, first + LINE * number), line, "small" if number else "name")
 
     def words(self, place: tuple[int, int], text: str, kind: str = "", anchor: str = "middle") -> None:
-        """Write words around a place."""
+        """Write words at a position."""
         named = f' class="{kind}"' if kind else ""
         side = "" if anchor == "middle" else f' style="text-anchor: {anchor}"'
         self.parts.append(f'<text{named} x="{place[0]}" y="{place[1]}"{side}>{escape(text)}</text>')
@@ -99,7 +99,7 @@ class Canvas:
     def people(self, place: tuple[int, int], answers: Sequence[int], one: int) -> tuple[float, float]:
         """Draw a dot for each person's yes (1) or no (0), starting at (left, top).
 
-        Return the center of the ring around the dot of person `one`.
+        Draw a ring around the dot of person `one`, and return its center.
         """
         dots: dict[int, str] = {0: "", 1: ""}
         centers = [

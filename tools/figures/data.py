@@ -1,4 +1,4 @@
-"""The data of the plots: exact variances of our channels, closed forms of others, measurements."""
+"""The data of the plots: exact variances of our channels, formulas for others, measurements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COUNTED_PLAINLY: Final = 0.25
 """The variance of a yes or no if half of all people say yes and nothing is randomized."""
 
 REACHES: Final = (10, 5, 2, 1)
-"""Percentage points from an estimate to the end of its interval."""
+"""The half-widths of intervals, in percentage points."""
 
 BUDGET: Final = 2.0
 ANSWERS: Final = (1, 2, 4)
@@ -41,7 +41,7 @@ SPENDERS: Final = 1000
 OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
 
 OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
-"""Variances on a range from -1 to 1, in closed form (Wang et al. 2019, section III)."""
+"""Functions for the variances on a range from -1 to 1 (Wang et al. 2019, section III)."""
 
 Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
@@ -90,7 +90,7 @@ def share_variance(values: int, chances: tuple[float, float]) -> float:
 
 
 def our_share_variance(values: int, epsilon: float) -> float:
-    """Return this variance for the channel that ``auto`` selects, from its exact integers."""
+    """Return the same variance for the channel that ``auto`` selects, from its exact integers."""
     domain = Category(tuple(map(str, range(values))))
     channel = channel_for(domain, RequestedEpsilon.parse(epsilon), "auto")
     squares = inverse_of(channel).squares(channel.inputs)
@@ -99,14 +99,14 @@ def our_share_variance(values: int, epsilon: float) -> float:
 
 
 def shares(values: int, epsilon: float) -> Row:
-    """Return a row of standard errors: ours, and those of the closed forms."""
+    """Return a row of standard errors of a share: ours, and those of other mechanisms."""
     variances = [our_share_variance(values, epsilon)]
     variances += [share_variance(values, chances(values, epsilon)) for chances in CLOSED_FORMS.values()]
     return str(values), f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
 
 
 def means(epsilon: float) -> Row:
-    """Return a row of standard errors of a mean, as shares of the range.
+    """Return a row of standard errors of a mean, as fractions of the range.
 
     The errors are those due to noise alone, for the worst answers.
     """
@@ -146,7 +146,7 @@ def measured() -> list[Row]:
 
 
 def tables() -> dict[str, list[Row]]:
-    """Return every table (a head and rows), by the name of its file."""
+    """Return all tables, each with its header row, by the names of their files."""
     head = ("values", "epsilon", "ours", *CLOSED_FORMS)
     return {
         "shares_by_epsilon.csv": [head, *(shares(size, epsilon) for size in SIZES for epsilon in EPSILONS)],
@@ -157,7 +157,7 @@ def tables() -> dict[str, list[Row]]:
 
 
 def excess() -> str:
-    """Return a sentence on our largest excess over the smallest error in the table of shares."""
+    """Return a sentence on how far our errors exceed the smallest error in the table of shares."""
     rows = [row for row in tables()["shares_by_epsilon.csv"][1:] if row[0] != "2"]
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1
@@ -188,7 +188,7 @@ def devices_table() -> str:
 
 
 def needed_table() -> str:
-    """Return how many devices an interval of a given size needs, by metric."""
+    """Return a table of the numbers of devices needed for intervals of certain half-widths."""
     variances = {
         "yes or no, epsilon 0.5": our_share_variance(2, 0.5),
         "yes or no, epsilon 1": our_share_variance(2, 1.0),
@@ -215,10 +215,10 @@ def two_digits(count: float) -> str:
 
 
 def spent_table() -> str:
-    """Return the half-width of an interval if a budget is spent on few answers, or on many.
+    """Return the table of half-widths if a budget is spent on few answers, or on many.
 
-    The same devices answer each time, half of them with yes. The noise averages out, but the chance
-    in the choice of the devices does not.
+    The same devices answer each time, half of them with yes. More answers reduce the error from the
+    noise, but not the error from the choice of devices.
     """
     lines = []
     for answers in ANSWERS:

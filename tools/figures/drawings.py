@@ -35,7 +35,7 @@ LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
 """The indexes of the people in the last row, to whom an arrow can easily lead."""
 
 PERCENT: Final = 4
-"""Pixels."""
+"""The number of pixels for one percent."""
 
 
 class Asked(NamedTuple):
@@ -46,8 +46,8 @@ class Asked(NamedTuple):
         sent: the symbol that the person's device reports.
         keep: the probability that a device reports the true answer.
         estimate: the share of yes in the report.
-        low: the lower end of its 95% interval.
-        high: the upper end of this interval.
+        low: the lower end of the estimate's 95% interval.
+        high: the upper end of the estimate's 95% interval.
 
     """
 
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 def asked() -> Asked:
-    """Ask everybody with the SDK's own law and seeded coins, and estimate as a report does."""
+    """Ask all people, randomize with the SDK and seeded coins, and estimate like a report."""
     registry = Registry.parse(ONE_METRIC)
     metric = registry.metric("dark_mode")
     coins = SeededCoins(SEED)
@@ -77,7 +77,7 @@ def asked() -> Asked:
 
 
 def overview() -> str:
-    """Return the drawing of the way of one answer, and of 1,000, from devices to the report."""
+    """Return the drawing of the path of one answer, and of 1,000, from devices to the report."""
     drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
     known = asked()
     shown = percent(known.estimate, known.low, known.high, figures=1)
@@ -108,7 +108,7 @@ def overview() -> str:
 
 
 def _bar(drawn: Canvas, place: tuple[int, int], known: Asked) -> None:
-    """Draw the estimate as a bar with its interval, and the truth."""
+    """Draw the estimate as a bar, with its interval and the true value."""
     left, middle = place
     low, high, truth = (left + PERCENT * 100 * share for share in (known.low, known.high, YES / PEOPLE))
     drawn.bar((left, middle - 22, round(PERCENT * 100 * known.estimate), 44))

@@ -1,4 +1,4 @@
-"""The plots of the research notes, from the tables beside them."""
+"""The plots of the research notes, from the tables in the same folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOKS: Final = (
     {"color": "#cc79a7", "marker": "^", "linestyle": "-.", "linewidth": 1.8},
     {"color": "#e69f00", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1)), "linewidth": 1.8},
 )
-"""The looks of lines: colors of Okabe & Ito (2008), each with its own marker and dashes."""
+"""The styles of lines: colors of Okabe & Ito (2008), each with a different marker and dashes."""
 
 DARK: Final = f"""\
 <style>
@@ -136,10 +136,9 @@ def _drawn(draw: Callable[[Sequence[Axes]], None], panels: int) -> str:
 
 
 def _numbered(svg: str) -> str:
-    """Return an SVG plot whose marks and clips have numbers as names.
+    """Return an SVG plot in which numbers replace the names of markers and clip paths.
 
-    Matplotlib names them by a hash of floats, and the last bits of these floats depend on the
-    processor.
+    Matplotlib derives these names from floats, whose last bits depend on the processor.
     """
     names = list(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg)))
     numbers = {name: f"{name[0]}{number}" for number, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""The contents of the tree: lines of code and tests, mutants and vectors, counted statically."""
+"""The contents of the repository, counted statically: lines of code, tests, mutants, vectors."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def code_lines(path: Path) -> int:
 
 
 def tests_in(folder: str) -> int:
-    """Return the number of test functions in a folder; one function may test a whole table."""
+    """Return the number of test functions in a folder. A function may run many cases."""
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in modules([f"tests/{folder}"]))
     named = (node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     return sum(name.startswith("test_") for name in named)
 
 
 def mutants_refused() -> int:
-    """Return the number of wrong laws, devices, estimators and products that tests must refuse."""
+    """Return the number of deliberately wrong implementations that tests must refuse."""
     tables: dict[int, Mapping[str, object]] = {}
     for module in pkgutil.iter_modules(mutants.__path__):
         members = vars(importlib.import_module(f"{mutants.__name__}.{module.name}"))
@@ -67,7 +67,7 @@ def mutants_refused() -> int:
 
 def vectors() -> int:
     """Return the number of cases in the vectors that both SDKs read."""
-    paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # the others' input
+    paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # it is their input
     documents = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     return sum(
         len(document) if isinstance(document, list) else sum(map(len, document.values())) for document in documents

@@ -1,7 +1,7 @@
 """Runs mutants and writes the page of the score: ``python -m tools.mutants``.
 
 An interrupted run continues where it stopped. Mutants that survived are run again, because tests
-may have been added: delete ``lines`` in the folder of the results to record new tests.
+may have been added. To take new tests into account, delete ``lines`` in the folder of the results.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tools.mutants.trial import Results, Trial
 from tools.trusted_core import ROOT
 
 SUITES: Final = ("tests/contract", "tests/exact", "tests/unit/client_sdk", "tests/unit/collector")
-"""The folders of the quick tests to run, which are the tests of the measured packages."""
+"""The folders with the quick tests of the measured packages."""
 
 
 CONTROL_S: Final = 1800.0
-"""Time limit in seconds for a run on the right product of all tests that refused a mutant."""
+"""The time limit in seconds for running, on the unchanged code, all tests that refused a mutant."""
 
 
 def measured_commit() -> str:
-    """Return the last commit that changed what is measured."""
+    """Return the last commit that changed the measured code or its tests."""
     command = ["git", "log", "-1", "--format=%h", "--", *files()]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> None:
-    """Run the remaining mutants of a given number, one at a time."""
+    """Run the mutants of a given number of lines, except those with a result."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="what the lines are drawn from")
     parser.add_argument("--number", type=int, default=200, help="how many lines")

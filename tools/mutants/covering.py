@@ -1,4 +1,4 @@
-"""A pytest plugin that records which tests run which line, and the record that it makes."""
+"""A pytest plugin that records which tests run each line, and the record itself."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LINES, DURATIONS = "lines", "durations.jsonl"
 QUICK: Final = "not slow and not long and not system"
 
 MOST_SECONDS, MOST_FILES = 30.0, 12
-"""The limits on the tests to run; files are limited because they must be imported, too."""
+"""The limits on the tests for a mutant: seconds, and files, which take time to import."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the folder of the record."""
+    """Add the option for the folder of the record."""
     parser.addoption(FOLDER, type=Path, required=True)
 
 
@@ -38,23 +38,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Tracer:
-    """Traces the lines of the packages, and uses the running test as coverage's context."""
+    """Traces the lines that run in the packages. The context for coverage is the running test."""
 
     def __init__(self, folder: Path) -> None:
-        """Start."""
+        """Start tracing."""
         self._coverage = Coverage(
             data_file=str(folder / "lines"),
             data_suffix=True,
             source_pkgs=["client_sdk", "collector"],
             config_file=False,
         )
-        # tests that do their own tracing are not traced during that time
+        # a test that does its own tracing is not traced meanwhile
         self._coverage.set_option("run:disable_warnings", ["trace-changed", "module-not-imported", "no-data-collected"])
         self._coverage.start()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Record the name of the test that runs the next lines."""
+        """Set the context to the name of the test that runs next."""
         self._coverage.switch_context(item.nodeid)
         done = yield
         self._coverage.switch_context("")
@@ -67,7 +67,7 @@ class Tracer:
 
 
 class Durations:
-    """Writes how long each passed test took, including set-up."""
+    """Records how long each passed test took, including its set-up."""
 
     def __init__(self, folder: Path) -> None:
         """Open the file."""
@@ -88,16 +88,16 @@ class Durations:
 
 
 class Record:
-    """The record of which tests run which line of the product, and how long the tests take."""
+    """The record of the tests that run each line of the product, and of their durations."""
 
     @classmethod
     def made(cls, root: Path, folder: Path, suites: Sequence[str]) -> Record:
-        """Read a folder's record. Without one, run the quick tests once, in two processes."""
+        """Read the record in a folder. Without a record, create it by running the quick tests."""
         if not (folder / LINES).exists():
             folder.mkdir(parents=True, exist_ok=True)
             plugin = ("-p", "tools.mutants.covering", FOLDER, str(folder), "-p", "no:cacheprovider")
             command = (sys.executable, "-m", "pytest", "-q", "-m", QUICK, "-n", "2", "--dist", "loadfile", *plugin)
-            subprocess.run([*command, *suites], cwd=root, check=False)  # a test that fails here is not relied on
+            subprocess.run([*command, *suites], cwd=root, check=False)  # failing tests are left out of the record
             Coverage(data_file=str(folder / LINES), config_file=False).combine([str(folder)], strict=True)
         return cls(root, folder)
 
@@ -112,9 +112,10 @@ class Record:
         self._texts = {file: Path(file).read_text("utf-8").splitlines() for file in files}
 
     def tests(self, file: str, line: int) -> list[str]:
-        """Return tests that run a line, the fastest first, and then other tests of its module.
+        """Return the tests that run a line, the fastest first, then other tests of the module.
 
-        For a line that runs on import, these are the tests that run a line with its name.
+        For a line that runs on import, return the tests that run a line with a name that it
+        defines.
         """
         path = str(self._root / file)
         by_line = self._by_line(path)
@@ -139,7 +140,7 @@ class Record:
         return found | self._mentioning(names)
 
     def _mentioning(self, names: re.Pattern[str]) -> set[str]:
-        """Return tests that use a name themselves, even if they run no line of the module."""
+        """Return the tests whose source contains one of the names."""
         functions = set[str]()
         for file in {test.partition("::")[0] for test in self._seconds}:
             text = (self._root / file).read_text("utf-8")
@@ -167,11 +168,11 @@ class Record:
 
 
 def _statement(source: str, line: int) -> tuple[range, set[str]]:
-    """Return the lines of the statement at a line, and its names if it runs at import."""
+    """Return the lines of the statement at a line. If it runs on import, also return its names."""
     best: ast.stmt | None = None
     function = False
     around = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt))
-    for node in around:  # the outermost first
+    for node in around:  # outer statements come first
         if _first(node) <= line <= (node.end_lineno or 0):
             function = function or isinstance(best, ast.FunctionDef | ast.AsyncFunctionDef)
             best = node

@@ -1,4 +1,4 @@
-"""The mutants: lines of the measured modules, each with a small fault by cosmic-ray or by us."""
+"""Mutants: lines of the measured modules, with small faults made by cosmic-ray or this module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEASURED: Final = (
 """The modules that are measured in addition to the trusted core."""
 
 NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
-"""Operators that need arguments with the variables to replace."""
+"""Operators that need the variables to replace as arguments."""
 
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
@@ -38,13 +38,13 @@ IN_TEXT: Final = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "~=", "~=": "==", "+": "-", "DESC": "ASC",
     "AND": "OR", "OR": "AND", "and": "or", "or": "and", "NOT": "", "not": "", "0": "1", "1": "0",
 }  # fmt: skip
-"""The words of SQL and Lua that the operator replaces, with their replacements."""
+"""The words of SQL and Lua that `TextReplacer` replaces, with their replacements."""
 
 STRUCTURE: Final = re.compile(
     "name|newline|endmarker|file_input|suite|funcdef|classdef|parameters|param|simple_stmt|expr_stmt|import_from|"
     "atom|atom_expr|trailer|arglist|argument|return_stmt|annassign|decorated"
 )
-"""Nodes that no operator changes."""
+"""The pattern of nodes that no operator changes."""
 
 PUNCTUATION: Final = frozenset("()[]{},:.=@") | {"->", "..."}
 
@@ -54,7 +54,7 @@ STATEMENT: Final = re.compile(r"^[rbfRBF]*\"+\s*(?:SELECT|INSERT|UPDATE|DELETE|A
 
 
 class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
-    """Replaces a word of SQL, or of the Lua script, both of which are text to Python."""
+    """Replaces a word of SQL or Lua in a Python string."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         """Yield the position of each word."""
@@ -79,7 +79,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
 
     @classmethod
     def examples(cls) -> Sequence[object]:
-        """Return no examples: the tests have some."""
+        """Return no examples, because the tests contain some."""
         return ()
 
 
@@ -108,7 +108,7 @@ class Mutant(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A possible change: the operator, the node, the index of the place in it, and its position."""
+    """A possible change: the operator, the node, and the place to change in the node."""
 
     operator: str
     node: NodeOrLeaf
@@ -117,13 +117,13 @@ class Fault(NamedTuple):
 
 
 def files() -> list[str]:
-    """Return the measured modules: the trusted core, the vocabulary, the ledger, the counting."""
+    """Return the measured modules, which include the trusted core."""
     core = {str((PACKAGE / module).relative_to(ROOT)) for module in listed()}
     return sorted(core | {str(path.relative_to(ROOT)) for pattern in MEASURED for path in ROOT.glob(pattern)})
 
 
 def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[Mutant]:
-    """Yield mutants of a number of lines. A larger number begins with the same mutants."""
+    """Yield mutants of randomly chosen lines. A larger number yields the same mutants first."""
     sources = {name: (root / name).read_text("utf-8") for name in names}
     lines = [(name, line) for name, source in sources.items() for line in range(1, source.count("\n") + 1)]
     Random(seed).shuffle(lines)  # noqa: S311 a sample
@@ -132,7 +132,7 @@ def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[M
 
 
 def _one_of(random: Random, name: str, line: int, source: str) -> Mutant | None:
-    """Return one mutant of a line, or None if all are equivalent to it or invalid."""
+    """Return one mutant of a line, or None if all mutants are equivalent to the line or invalid."""
     by_place: dict[tuple[int, int], list[Fault]] = {}
     for fault in _faults(source, line):
         by_place.setdefault(fault.at, []).append(fault)
@@ -165,19 +165,19 @@ def _faults(source: str, line: int) -> Iterator[Fault]:
 
 
 def _occurrence(source: str, fault: Fault) -> int:
-    """Return the fault's number among those of its operator, by which cosmic-ray identifies it."""
+    """Return the number by which cosmic-ray identifies a fault of an operator."""
     positions = OPERATORS[fault.operator].mutation_positions
     before = takewhile(lambda node: node is not fault.node, _nodes(source))
     return fault.place + sum(len([*positions(node)]) for node in before)
 
 
 def _may_change(node: NodeOrLeaf) -> bool:
-    """Return whether any operator may apply to a node; asking all operators would take long."""
+    """Return whether any operator may apply to a node, without asking all operators."""
     return not STRUCTURE.fullmatch(node.type) and getattr(node, "value", "") not in PUNCTUATION
 
 
 def _is_skipped(node: NodeOrLeaf) -> bool:
-    """Return whether a node is an annotation, only for type checkers, or in a logging call."""
+    """Return whether a node is in an annotation, a logging call or code for type checkers."""
     while (parent := node.parent) is not None:
         before = node.get_previous_sibling()
         if parent.type in {"annassign", "tfpdef"} and isinstance(before, Leaf) and before.value == ":":
@@ -198,4 +198,4 @@ def _is_skipped(node: NodeOrLeaf) -> bool:
 OPERATORS: Final = {name: OperatorProvider()[name]() for name in OperatorProvider() if name not in NEEDS_ARGUMENTS} | {
     "TextReplacer": TextReplacer()
 }
-"""All operators by name. They have no state."""
+"""All operators by name."""

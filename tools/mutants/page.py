@@ -1,4 +1,4 @@
-"""The page of the score."""
+"""The page with the mutation score."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
 EQUIVALENT: Final = "Equivalent: "
 NO_TEST: Final = "No test: "
-"""The beginning of an explanation: no test can refuse the mutant, or no test does."""
+"""The beginning of the explanation of a mutant that no test refuses."""
 
 SHORT: Final = 4
-"""The number of words shown at the start of a line, because they may name a variable."""
+"""A start of a line with at most this many words is shown, because it may name a variable."""
 
 Z: Final = 1.959964
 """The standard normal quantile of 97.5%."""
@@ -47,13 +47,13 @@ def explained() -> Mapping[str, str]:
 
 
 def also_run() -> Mapping[str, list[str]]:
-    """Return, by the key of a mutant, the tests to run first because the record lacks them."""
+    """Return the tests to run first for a mutant, by its key, because the record lacks them."""
     tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
     return tests
 
 
 def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
-    """Return the tables: killed mutants by package, and survivors that differ."""
+    """Return the tables of killed mutants by package, and of survivors."""
     rows = defaultdict[str, list[bool]](list)
     for result in results:
         is_killed = result["outcome"] == "killed"
@@ -83,7 +83,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words that differ, one more on either side, and the start if it is short.
+    """Return the words that differ, with one more on either side, and a short start of the line.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")

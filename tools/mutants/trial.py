@@ -1,4 +1,4 @@
-"""The trial of a mutant: the tests of its line run in a copy of the product that has the fault."""
+"""The trial of a mutant: the tests of its line run in a copy of the product with the fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.mutants.covering import Record
 from tools.mutants.mutant import Mutant
 
 PRELOADED: Final = ("flask", "hypothesis", "msgspec", "numpy", "redis", "requests", "xdist")
-"""Libraries that tests import, loaded once: every copy of this process then has them."""
+"""Libraries that tests import. They are loaded once, before this process is forked."""
 
 TIMEOUT: Final = "timeout"
 
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     KILLED = "killed"
     SURVIVED = "survived"
     UNDECIDED = "undecided"
-    """The right product fails these tests, too."""
+    """The unchanged product fails these tests, too."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Result:
 
     Attributes:
         outcome: the verdict of the tests.
-        by: the test that failed, or a note that time ran out; empty if neither happened.
+        by: the test that failed, or a note on a timeout; empty if neither happened.
         tests: how many tests were chosen.
         seconds: how long the tests took.
 
@@ -57,10 +57,10 @@ class Result:
 
 
 class Trial:
-    """Runs mutants of the product below a folder."""
+    """Runs the mutants of the product in a folder."""
 
     def __init__(self, root: Path, record: Record, seconds: float) -> None:
-        """Store the record of tests and lines, and the maximum seconds for a mutant."""
+        """Store the folder, the record of tests, and the maximum number of seconds for a mutant."""
         self._root = root
         self._record = record
         self._seconds = seconds
@@ -68,7 +68,7 @@ class Trial:
             import_module(name)
 
     def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
-        """Run the tests of its line. A timeout counts unless the right product times out, too."""
+        """Run the tests of a mutant's line. A timeout of unchanged code leaves it undecided."""
         began = time.monotonic()
         tests = [*also, *self._record.tests(mutant.file, mutant.line)]
         by = self._failures(mutant.file, mutant.source, tests, self._seconds, "-x")[:1]
@@ -78,11 +78,11 @@ class Trial:
         return Result(outcome, "".join(by), len(tests), round(time.monotonic() - began, 1))
 
     def refused(self, file: str, tests: Sequence[str], seconds: float) -> list[str]:
-        """Return the tests that the right product fails if it is set up as the mutants are."""
+        """Return the tests that the unchanged product fails in the set-up for mutants."""
         return self._failures(file, (self._root / file).read_text("utf-8"), tests, seconds)
 
     def _failures(self, file: str, source: str, tests: Sequence[str], seconds: float, *options: str) -> list[str]:
-        """Return the tests that fail, or the reason why the run ended otherwise."""
+        """Return the tests that fail, or another reason why the run ended."""
         right = (self._root / file).read_text("utf-8")
         if not tests:
             return []
@@ -105,7 +105,7 @@ class Trial:
 
 
 def _end(process: int) -> None:
-    """End the processes that a run has left in its session."""
+    """End the processes that a run has left behind."""
     try:
         os.killpg(process, signal.SIGKILL)
     except ProcessLookupError:
@@ -113,7 +113,7 @@ def _end(process: int) -> None:
 
 
 def _play(product: Path, said: Path, *arguments: str) -> None:
-    """Run tests in a copy of the product, without output, and record the first that fails."""
+    """Run tests in a copy of the product, without output, and record the first failed test."""
     os.setsid()
     os.chdir(product)
     silence = os.open(os.devnull, os.O_RDWR)
@@ -128,7 +128,7 @@ def _play(product: Path, said: Path, *arguments: str) -> None:
 
 
 class Failed:
-    """Writes the names of the tests and files that fail."""
+    """A pytest plugin that writes the names of failed tests and files."""
 
     def __init__(self, said: Path) -> None:
         """Set the file to which the names are written."""
@@ -144,7 +144,7 @@ class Failed:
 
 
 class Results:
-    """A file of results, one per line. The last result of a mutant counts."""
+    """A file with one result per line. The last result of a mutant counts."""
 
     def __init__(self, path: Path) -> None:
         """Read the results that the file already has."""
@@ -153,7 +153,7 @@ class Results:
         self._rows = {row["key"]: row for row in map(json.loads, lines)}
 
     def append(self, mutant: Mutant, result: Result) -> None:
-        """Add a line."""
+        """Add the result of a mutant."""
         row = {"key": mutant.key, "file": mutant.file, "line": mutant.line, "right": mutant.right}
         self._rows[mutant.key] = row | {"wrong": mutant.wrong} | asdict(result)
         with self._path.open("a", encoding="utf-8") as file:
@@ -173,7 +173,7 @@ class Results:
         return sorted({by for mutant in mutants if "::" in (by := self._rows[mutant.key]["by"])})
 
     def doubt(self, mutants: Iterable[Mutant], failing: AbstractSet[str]) -> None:
-        """Withdraw results that rely on tests that the right product fails, too."""
+        """Withdraw results from tests that the unchanged product fails, too."""
         for mutant in mutants:
             by = self._rows[mutant.key]["by"]
             if by in failing:

@@ -1,4 +1,4 @@
-"""Derives the tables: as few as keep the worst variance near its minimum at every epsilon."""
+"""Derives as few tables as are needed to keep the worst variance near its minimum."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon, one-bit is within .6% of the optimum (1 + epsilon**2 / 6 times it)."""
+"""Up to this epsilon, the one-bit mechanism has at most 1 + epsilon**2 / 6 times the minimum
+variance, an excess below .6%.
+"""
 
 GREATEST: Final = 8.0
 """The largest epsilon with a table."""
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
-"""Up to an epsilon, the maximum ratio of the worst variance to the minimum of sliding bands.
+"""Pairs of an epsilon and, up to it, the maximum ratio of the worst variance to the minimum.
 
-The optimum of the linear program is below that minimum by one to seven parts in 1,000.
+This is the minimum for sliding bands. The minimum for all channels, by linear programming, is
+smaller by one to seven parts in 1,000.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
@@ -46,7 +49,7 @@ SYMBOLS: Final = (
     (7.32, (128, 160)),
     (GREATEST, (192, 224)),
 )
-"""Up to an epsilon, the numbers of symbols to try."""
+"""Pairs of an epsilon and, up to it, the numbers of symbols to try."""
 
 FACTORS: Final = (
     3.0,
@@ -69,17 +72,19 @@ FACTORS: Final = (
     1.008,
     1.006,
 )
-"""The factors by which epsilon may grow until the next table, in the order of trying."""
+"""The candidate factors between the epsilons of two tables, in the order of trying."""
 
 REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
-"""Up to an epsilon, the numbers of symbols of the reference bands."""
+"""Pairs of an epsilon and, up to it, the numbers of symbols of the reference bands."""
 
 CURVE_POINTS: Final = 61
-"""The number of epsilons with a computed minimum. A spline between them is within 1 in 10,000."""
+"""The number of epsilons with a computed minimum. A spline interpolates between them, with an
+error below 1 in 10,000.
+"""
 
 
 def tables() -> Iterator[Table]:
-    """Yield the tables by rising epsilon. Other epsilons lie between two tables of one shape."""
+    """Yield the tables by rising epsilon. Channels for other epsilons lie between two tables."""
     lowest, first = ONE_BIT_UP_TO, 0
     latest = Table(_milliodds(lowest), 1, (), 1)
     yield latest
@@ -111,7 +116,7 @@ def table_at(epsilon: float, symbols: int, width: int) -> Table:
 
 
 def variance_between(below: Table, above: Table, epsilon: float) -> float:
-    """Return the worst variance, on a range from -1 to 1, of the channel between two tables."""
+    """Return the largest variance, on a range from -1 to 1, of a channel between two tables."""
     odds = Fraction(math.exp(epsilon))
     channel = OptimalMean.of_total(steps_between(below, above, 1000 * odds), above.width, odds)
     squares: Floats = optimal_mean.decoder(channel).squares
@@ -120,7 +125,7 @@ def variance_between(below: Table, above: Table, epsilon: float) -> float:
 
 @cache
 def _curve() -> CubicSpline:
-    """Return the log of the minimum worst variance of sliding bands by the log of epsilon."""
+    """Return a function from log epsilon to the log of the minimum worst variance."""
     epsilons = np.geomspace(ONE_BIT_UP_TO, GREATEST, CURVE_POINTS)
     return CubicSpline(np.log(epsilons), [math.log(_least_variance(epsilon)) for epsilon in epsilons.tolist()])
 
@@ -134,14 +139,14 @@ def _least_variance(epsilon: float) -> float:
 
 
 def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
-    """Return the value of the first row whose epsilon is not below a given one."""
+    """Return the value of the first row with at least a given epsilon."""
     return next(value for most, value in rows if epsilon <= most)
 
 
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
-    """Return the largest epsilon of the next two tables, the next factor to try, and the tables.
+    """Return the larger epsilon of the next two tables, the next factor to try, and the tables.
 
-    Factors become smaller, so factors much larger than the last one are not tried again.
+    The best factors decrease with epsilon, so factors much larger than the last are skipped.
     """
     for index, factor in enumerate(FACTORS[first:], first):
         greatest = min(lowest * factor, GREATEST)

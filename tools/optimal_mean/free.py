@@ -1,4 +1,4 @@
-"""The minimum worst variance of a sliding band of given size, with free scores and places."""
+"""The minimum worst variance of sliding bands of a given size, over all scores."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ROUNDS: Final = 300
 
 
 def best_scores(shape: Shape) -> tuple[float, Floats]:
-    """Return the worst variance on a range from -1 to 1, and the rising scores, shape (symbols,).
+    """Return the minimum worst variance on a range from -1 to 1, and the scores, (symbols,).
 
-    The scores are antisymmetric, and scaled so that the last band is at 1. Between two bands, the
-    worst variance of an answer is nearly the variance at their middle.
+    The scores rise, are antisymmetric, and are scaled so that the last band is at 1. Between two
+    bands, the worst variance of an answer is nearly the variance at their middle.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

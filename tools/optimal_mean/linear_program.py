@@ -1,4 +1,4 @@
-"""The minimum worst variance of all unbiased channels within epsilon, by a linear program."""
+"""The minimum worst variance of all unbiased channels with an epsilon, by a linear program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import block_array, eye_array, hstack, kron, vstack
 from estimator.statistics.arrays import Floats
 
 ANSWERS: Final = 17
-"""The number of answers from 0 to 1 with a bounded variance; answers below 0 mirror them."""
+"""The number of answers from 0 to 1 with a bounded variance. Negative answers are symmetric."""
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
@@ -31,7 +31,7 @@ def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> fl
     places = np.linspace(0.0, 1.0, answers)
     base = (size + 1) // 2
     mirrored = np.minimum(np.arange(size), size - 1 - np.arange(size))
-    spread = eye_array(base, format="csr")[mirrored]  # of the least probabilities, which are symmetric
+    spread = eye_array(base, format="csr")[mirrored]  # the least probabilities, which are symmetric
     laws, no_worst = eye_array(answers * size), np.zeros((answers * size, 1))
     repeated = vstack([spread] * answers)
     above = hstack([-laws, repeated, no_worst])

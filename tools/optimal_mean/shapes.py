@@ -1,4 +1,4 @@
-"""The shape of a sliding band: the effect of its weights and scores on a mean, in floats."""
+"""The shape of a sliding band, and the variance that it causes, in floats."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Shape:
         return (self.odds - 1) / (self.symbols + (self.odds - 1) * self.width)
 
     def law(self) -> Floats:
-        """Return the probability of each symbol given each band, shape (bands, symbols)."""
+        """Return the probability of each symbol for each band, shape (bands, symbols)."""
         places = np.arange(self.symbols) - np.arange(self.bands)[:, np.newaxis]
         inside = (places >= 0) & (places < self.width)
         law: Floats = np.where(inside, self.odds, 1.0) * (self.surplus / (self.odds - 1))
@@ -46,8 +46,8 @@ def worst_variance(places: Floats, squares: Floats) -> float:
     """Return the largest variance of an answer, on or between bands.
 
     Args:
-        places: the place of each band, rising, shape (bands,).
-        squares: the mean square of the score given each band, shape (bands,).
+        places: the position of each band, in rising order, shape (bands,).
+        squares: the mean squared score for each band, shape (bands,).
 
     """
     gaps = np.diff(places)

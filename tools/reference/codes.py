@@ -28,7 +28,7 @@ def exit_statuses() -> str:
 
 
 def refusals() -> str:
-    """Return the refusals of a report."""
+    """Return the reasons why a collector refuses a report."""
     rows = [(f"`{code}`", code.sentence, "again, alone" if code.retryable else "never") for code in Refusal]
     return table(("code", "means", "a device sends it"), rows)
 

@@ -15,7 +15,7 @@ from tools.reference.markdown import table
 HEALTH: Final = Health(
     is_up=True, is_noted=True, open_windows=1, closed_windows=0, open_reports={("dark_mode", "2026-11-20"): 1}
 )
-"""The health of a store for which a collector exposes every metric."""
+"""The health of an example store, for which a collector exposes every metric."""
 
 
 def collector() -> str:

@@ -1,4 +1,4 @@
-"""The parts of reference pages that come from the code, by the names in their markers."""
+"""The parts of reference pages that are generated from the code, by name."""
 
 from __future__ import annotations
 
@@ -30,4 +30,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "statistics": schema_page.statistics,
     "other documents": schema_page.others,
 }
-"""Pages have a comment in place of each part: ``<!-- make docs: commands -->``."""
+"""The function that generates each part. In a page, a comment such as ``<!-- make docs: commands
+-->`` marks the place of a part.
+"""

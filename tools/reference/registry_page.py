@@ -1,7 +1,7 @@
 """Every key, kind and mechanism of a registry.
 
-Ranges come from the schema, and relations from the code. This module adds defaults, examples and
-words.
+The ranges of keys come from the schema, and the kinds of each mechanism from the code. This module
+adds defaults, examples and explanations.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Key(NamedTuple):
     """The facts about a key that the schema lacks.
 
     Attributes:
-        default: the value if the key is left out, as TOML; or words in parentheses.
+        default: the value if the key is left out, as TOML; or an explanation in parentheses.
         example: a line of TOML.
-        beside: the other lines that the example's table needs, in addition to ``COMMON``.
+        beside: the other lines that the table of the example needs, in addition to ``COMMON``.
         values: the allowed values in Markdown, if the schema's own description is too long.
 
     """
@@ -159,13 +159,13 @@ MECHANISM_WORDS: Final[Mapping[str, str]] = {
     "crosses": "one feature, drawn at random, together with the label",
     "grouped-geometry": "a block of cells that probably contains the hash of the text, in a randomly drawn group",
 }
-"""The content of a report under each mechanism."""
+"""A description of the reports of each mechanism."""
 
 OF_A_KIND: Final = re.compile(r"of (?:an? )?(\w+)(?: or an? (\w+))?: (?!.*; of )")
-"""The names of kinds that may begin the description of a key."""
+"""The pattern of a description that begins with the kinds to which a key belongs."""
 
 ESTIMATES: Final[Mapping[str, str]] = {"ball": "mean vector, linear model", "features": "model"}
-"""The estimates for inputs that are not answers, by their shape."""
+"""The estimates of kinds whose answers are not channel inputs, by the shape of the kind."""
 
 
 def properties(name: str) -> dict[str, dict[str, Any]]:
@@ -213,11 +213,11 @@ def _uses(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _is_open(mechanism: Mechanism, kind: type[Kind]) -> bool:
-    return mechanism.is_open_to(cast("Kind", kind))  # it only needs the properties that all questions of the kind share
+    return mechanism.is_open_to(cast("Kind", kind))  # it only needs properties that all questions of the kind have
 
 
 def _shapes(kind: type[Kind]) -> Iterator[str]:
-    """Yield the shapes of a kind and its variants. That of a count depends on the statistic."""
+    """Yield the shapes of a kind. A count has several, depending on the statistic."""
     waiting: list[type[Kind]] = Kind.__subclasses__()
     while waiting:
         each = waiting.pop()
@@ -227,7 +227,7 @@ def _shapes(kind: type[Kind]) -> Iterator[str]:
 
 
 def _keys(kind: type[Kind]) -> tuple[list[str], list[str], list[str]]:
-    """Return the keys that a kind requires, accepts and refuses, without keys of other kinds."""
+    """Return the keys that a kind requires, accepts and refuses, except keys of other kinds."""
     either = [name for choice in kind.rule.get("oneOf", []) for name in choice["required"]]
     own = {key.name: key.required for key in kind.keys if key.name not in either}
     required = [" or ".join(either)] if either else []
@@ -250,7 +250,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _link(key: str) -> str:
-    """Return a link to the row of a key, in HTML: rows have no anchors in Markdown."""
+    """Return a link to the row of a key, in HTML because rows have no anchors in Markdown."""
     return f'<a class="reference internal" href="#key-{key}"><code class="docutils literal">{key}</code></a>'
 
 
@@ -265,7 +265,7 @@ def _row(schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     stated = default if default.startswith("required") else f"default: {default}"
     said, prefix = schema["description"], OF_A_KIND.match(schema["description"])
     if prefix and {*prefix.groups()} <= {None, *KINDS}:
-        said = said[prefix.end() :]  # the table has a column for kinds
+        said = said[prefix.end() :]  # a separate column lists the kinds
     return said, f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
 
 

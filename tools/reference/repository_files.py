@@ -1,6 +1,7 @@
-"""Pages of the site for files of the repository to which other pages link.
+"""Pages of the docs site for those files of the repository to which other pages link.
 
-Markdown and notebooks are rendered, folders are listed, all other files are shown with colors.
+Markdown files and notebooks are rendered, folders are listed, and all other files are shown as
+highlighted source.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Page(NamedTuple):
     Attributes:
         name: the name of the page on the site, without the ending .html.
         title: the file's path in the repository.
-        body: HTML.
+        body: the HTML of the page's body.
 
     """
 
@@ -54,12 +55,12 @@ def page_name(file: Path) -> str:
 
 
 def has_page(target: Path) -> bool:
-    """Whether a link's target, a file or folder, gets a page here because it has no other."""
+    """Return whether a link's target is a file or folder without another page on the site."""
     return target.exists() and target.is_relative_to(ROOT) and not _is_page(target)
 
 
 def pages() -> Iterator[Page]:
-    """Yield a page for each file that a page links to, directly or through other such files."""
+    """Yield a page for each file that a page of the docs links to, directly or indirectly."""
     waiting, known = [*_linked(DOCS.rglob("*.md"))], set[Path]()
     while waiting:
         file = waiting.pop()
@@ -143,7 +144,7 @@ def _markdown(text: str, file: Path) -> str:
 
 
 def _address(address: str, file: Path) -> str:
-    """Return the address on the site for a link in a file."""
+    """Return the URL on the site for a link in a file."""
     path, hash_, anchor = address.partition("#")
     target = (file.parent / path).resolve()
     if ":" in path or not path or not (_is_page(target) or has_page(target)):
@@ -157,7 +158,7 @@ def _relative(target: Path, file: Path) -> str:
 
 
 def _picture(address: str, file: Path) -> str:
-    """Return a picture for embedding in its page."""
+    """Return the URL of a picture, with the picture's data embedded in it."""
     picture = file.parent / address
     if ":" in address or not picture.is_file():
         return address
