@@ -260,8 +260,8 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 
     If one report fails, the other reports are still written.
 
-    A window that has not begun is not written: devices cannot have answered in this window yet, and
-    its folder would prevent a later run from writing the true report.
+    A window that has not begun is not written. Devices cannot have answered in it yet, and a folder
+    for it would prevent a later run from writing the real report.
 
     Args:
         archive: the archive to write to, which must be locked.

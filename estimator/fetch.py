@@ -1,7 +1,7 @@
 """Fetching of tallies over HTTP. No other module of the estimator imports urllib.
 
-The secret of a read key comes from the environment or a file, never from the command line, because
-every user of the machine can read command lines.
+The secret of a read key comes from the environment or a file. It never comes from the command line,
+which every user of the machine can read.
 """
 
 from __future__ import annotations

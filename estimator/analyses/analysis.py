@@ -101,7 +101,7 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally in order. All must be of the metric's edition."""
+        """Yield the estimates of each tally in order. Tallies must have the metric's edition."""
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that cannot be estimated.

@@ -2,10 +2,10 @@
 
 The distribution of answers must be known, for example from a pilot window.
 
-The noise of a mean grows with the width of its range, whatever people answer. If the distribution
-is skewed, a narrower range is therefore better than the full range. For example, the estimated mean
-of visits counted up to 15 is usually nearer to the mean of all visits than the estimated mean of
-visits counted up to 80.
+The noise of a mean grows with the width of its range, for all answers. If the distribution is
+skewed, a narrower range is therefore better than the full range. For example, visits to a doctor
+can be counted up to 15 or up to 80. The estimate with 15 is usually nearer to the mean of all
+visits.
 """
 
 from __future__ import annotations

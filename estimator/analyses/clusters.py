@@ -323,7 +323,7 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Draw centers with probabilities proportional to weighted squared distances from earlier ones.
+    """Draw k-means++ centers: points far from all earlier centers are more likely.
 
     The result has shape (number, dimensions), and each center is a point.
     """

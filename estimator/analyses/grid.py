@@ -68,7 +68,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def has_distribution(self) -> bool:
-        """Whether the distribution is estimated, which needs more points than the two ends."""
+        """Whether the distribution is estimated, which takes a grid of at least three points."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property

@@ -150,9 +150,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
         To first order, the error of a group's mean is a sum of scores. The score of a group member
         is the member's answer minus the mean, divided by the group's share. The noise depends on
-        the answer. The result assumes that everybody in the group gives the answer with the least
-        noise in this group, and that all others give the answer with the least noise outside it.
-        With permanent answers, the result may be 0, because no fresh noise is certain.
+        the answer. The result assumes that all people give the answers with the least noise, inside
+        and outside the group. With permanent answers, the result may be 0, because no fresh noise
+        is certain.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)

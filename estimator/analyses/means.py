@@ -100,11 +100,12 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     * If scores have only two values, as for the size of a set, the interval is a binomial interval
       for the number of reports with the higher score.
     * Otherwise, the normal interval is used with at least 50 reports if one of two conditions is
-      met: the reports are enough for every true value, or the scores vary at least as much as if
-      `FEW` people were at one end of the range and all others at the other end. The interval uses
-      the variance of the observed scores, or the mechanism's minimum variance at the estimated mean
-      if this is larger. At a large epsilon, most of the variance comes from the few reports far
-      from the true answer, and a tally may contain no such report.
+      met: the reports are enough for every true value, or the scores have a large enough variance.
+      The variance is large enough if it is at least that of a population with `FEW` people at one
+      end of the range and all others at the other end. The interval uses the variance of the
+      observed scores, or the mechanism's minimum variance at the estimated mean if this is larger.
+      At a large epsilon, most of the variance comes from the few reports far from the true answer,
+      and a tally may contain no such report.
     * In all other cases, a betting interval is used, which is valid for every true value. A tally
       may then lack rare answers that affect the mean. For example, if 2% of people answer the high
       end, it may happen that none of them is among 50 reports.

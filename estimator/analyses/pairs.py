@@ -21,11 +21,11 @@ derived from these shares and their covariance.
   numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the sum over i =
   j. The denominator is f(yes) f(no). Numerator and denominator are quadratic in the estimates. On
   average, each of them exceeds its true value by a covariance, which is subtracted. Like the
-  interval of a difference, the AUC's interval combines the intervals of two ratios: how often
-  somebody who says yes is at a higher step than the estimated people who say no, and the reverse.
-  The interval is 0..1 if it is possible that nobody says yes, or that nobody says no. Each point of
-  the curve consists of two shares of people at or above a step: one of those who say no, and one of
-  those who say yes.
+  interval of a difference, the AUC's interval combines the intervals of two ratios. One is how
+  often people who say yes are at higher steps than people who say no. The other is how often they
+  are at lower steps. The interval is 0..1 if it is possible that nobody says yes, or that nobody
+  says no. Each point of the curve belongs to a step. It consists of two shares of people at or
+  above this step: the share among those who say no, and the share among those who say yes.
 """
 
 from __future__ import annotations

@@ -23,10 +23,9 @@ selection"). For numbers on a grid, shares are left unchanged; in measurements o
 to 9% of honest tallies had p <= .05.
 
 Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
-p-values"). If the result is clear beforehand, no tally is drawn. The distribution from which a
-tally is drawn is in the range, so the tally is at most as far from the range as from this
-distribution. This distance is easy to compute, and usually shows that the drawn tally is closer to
-the range than the observed tally.
+p-values"). If the result is clear beforehand, no tally is drawn. Most drawn tallies need no fit.
+Their distance from the distribution that they are drawn from is easy to compute. Their distance
+from the range is at most as large, and is usually already smaller than the observed tally's.
 
 Passing the test does not prove that reports are honest. Fabricated reports that imitate some
 population pass, such as reports by people who follow the protocol but lie.

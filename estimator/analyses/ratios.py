@@ -52,7 +52,7 @@ class Sample:
     """The scores of the reports of a tally.
 
     Attributes:
-        scores: for each symbol, the score that it adds to each share, shape (k, m).
+        scores: the score of each symbol for the estimate of each share, shape (k, m).
         counts: the count of each symbol, shape (m,).
 
     """

@@ -5,13 +5,13 @@ shares fall from one threshold to the next. Simultaneous intervals are therefore
 that a falling sequence can have. They remain valid, because with 95% confidence all of them are
 right. Separate intervals are not cut, because the interval of a neighboring threshold may be wrong.
 
-Let r be the share of answers beyond a quantile. The quantile lies at or above a threshold if the
-share above this threshold is larger than r, and at or below the threshold if that share is smaller.
-To find an end of the bracket, thresholds are compared from the end of the range inward, until a
-comparison is uncertain. This end of the bracket is wrong only if one particular interval is wrong:
-that of the first threshold beyond the true quantile. The bracket therefore has the confidence of a
-single interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995: ordered
-hypotheses).
+Let r be the share of answers beyond a quantile. If the share above a threshold is larger than r,
+the quantile lies at or above this threshold. If the share is smaller, the quantile lies at or below
+the threshold. To find an end of the bracket, thresholds are compared from the end of the range
+inward, until a comparison is uncertain. This end of the bracket is wrong only if one particular
+interval is wrong: that of the first threshold beyond the true quantile. The bracket therefore has
+the confidence of a single interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995:
+ordered hypotheses).
 """
 
 from __future__ import annotations

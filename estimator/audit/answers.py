@@ -3,9 +3,9 @@
 To *walk* an input or answer is to run the SDK's code for it with every outcome of its coins.
 
 **Inputs.** All inputs are walked if all distributions together have at most `MOST_PATHS` entries.
-Larger alphabets are sampled: the first two inputs, the last two, the middle one, and as many others
-as the limit allows, drawn with a fixed seed. Because of the structure of each mechanism, the sample
-contains a worst pair, which is a pair of inputs with the largest ratio of probabilities:
+Larger alphabets are sampled. The sample contains the first two inputs, the last two, the middle
+one, and as many random others as the limit allows. Because of the structure of each mechanism, the
+sample contains a worst pair, which is a pair of inputs with the largest ratio of probabilities:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. Each symbol supports a
   set of inputs. A symbol has one probability if it supports the device's input, and another if it

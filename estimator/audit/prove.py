@@ -1,8 +1,8 @@
 """The exact audit of a registry: it walks all metrics, and compares the results with the claims.
 
 The audit walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls
-them. For permanent answers, it walks `Permanent.settle` with an ideal random function in place of
-the device's pseudo-random function (`settling`), and then the following call of `perturb`.
+them. For permanent answers, it walks `Permanent.settle` (`settling`) and the following call of
+`perturb`. An ideal random function then replaces the device's pseudo-random function.
 
 The audit requires more than an epsilon within the claim. Each probability must equal the declared
 probability. The declared epsilon and delta must equal the proved values to the last digit, even if
@@ -104,7 +104,7 @@ inputs, a pair has a million paths, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""The input and the permanent answer of one answer, then of a second answer."""
+"""Two answers of one device. Each is given by its channel input and its permanent answer."""
 
 
 def settling(

@@ -154,7 +154,7 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield a game for every pair of answers, which is to be told apart by a single report.
+    """Yield a game for every pair of answers, about telling them apart by a single report.
 
     Each window of a life has a single report.
     """

@@ -24,11 +24,11 @@ about 30 kB.
 """
 
 LEAST_NOISE: Final = 6
-"""The minimum variance, as a multiple of the squared range, that the mechanism must add to a sum of
-scores so that the mean is nearly normal. With less noise, a few people at an end of the range may
-affect the mean more than the noise does, and a tally may happen to contain none of them. The
-skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal
-intervals contain the true value with a probability of at least 93% in the worst case (measured).
+"""The mean is nearly normal if the mechanism adds at least this variance to the sum of scores, as a
+multiple of the squared range. With less noise, a few people at an end of the range may affect the
+mean more than the noise does, and a tally may happen to contain none of them. The skewness of a sum
+with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal intervals contain the
+true value with a probability of at least 93% in the worst case (measured).
 """
 
 

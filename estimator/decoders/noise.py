@@ -5,9 +5,9 @@ expected position is exactly the input.
 
 Laplace noise is clipped to the ends of the range. Its probability falls by a factor f with each
 position (Ghosh, Roughgarden & Sundararajan 2012). For every input, the symbols that are clipped at
-an end lie f / (1 - f) positions beyond it on average. The scores of the ends are moved outward by
-this amount, so that the expected score is the input. The weights of the distribution are integers,
-which changes the expectation by less than one part in 2**32.
+an end would lie f / (1 - f) positions beyond this end on average. The scores of the ends are moved
+outward by this amount, so that the expected score is the input. The weights of the distribution are
+integers, which changes the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations

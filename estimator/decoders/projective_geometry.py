@@ -66,9 +66,9 @@ class Orthogonality:
         """Sum the scores over each point's hyperplane, with one more coordinate in each round.
 
         In PG(0, q), the only point is not orthogonal to itself. In each round, the points (1, u)
-        form an affine space. For a vector w, the inverse Fourier transform along the multiples of w
-        gives the sums of the scores over all u with the same product with w, for each product. A
-        point (0, w) is orthogonal to the points (1, u) with product 0. A point (1, m w) is
+        form an affine space. For a vector w, let all u with the same product with w form a class.
+        The inverse Fourier transform along the multiples of w gives the sum of the scores over each
+        class. A point (0, w) is orthogonal to the points (1, u) with product 0. A point (1, m w) is
         orthogonal to the points (1, u) with product -1/m. The point (1, 0) is orthogonal to no
         point (1, u). In addition, every point is orthogonal to a hyperplane of points (0, u).
         """

@@ -32,8 +32,8 @@ same coordinate plus the offset.
 """
 
 GRID_POINTS: Final = 2001
-"""The number of points of the integral over sizes of normal variables. With twice as many points,
-the integral changes by less than one part in 10**6.
+"""The number of grid points for the integrals in `largest_sum` and `largest_squares`. With twice as
+many points, the integral changes by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0

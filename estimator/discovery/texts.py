@@ -188,8 +188,7 @@ class RestOfCells(NamedTuple):
     def intervals(self, in_cells: Floats, ends: tuple[Floats, Floats], family: int) -> tuple[Floats, Floats]:
         """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
 
-        Two pairs of distances are combined: from the share of the text's cell to the ends of the
-        cell's interval, and from R to the ends of R's interval (Zou & Donner 2008).
+        The interval of the cell's share is combined with the interval of R (Zou & Donner 2008).
         """
         shares, of_rest = self.shares(in_cells), z_of(family) * self.error
         lower, upper = (np.hypot(self.cells * (end - in_cells), of_rest) / (self.cells - 1) for end in ends)

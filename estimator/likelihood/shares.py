@@ -3,11 +3,11 @@
 These shares are biased at the edges of the simplex (near 0 and 1). Reports therefore show them next
 to the unbiased estimates, with a label.
 
-If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions,
-values with a count above a certain level have shares that are linear in the count, and all other
-shares are 0, as in water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2).
-For other channels, an iterative search (a climb) finds the solution. It starts at the point of the
-simplex nearest to the unbiased estimate.
+If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions, the
+share of a value is a linear function of its count, or 0 if the count is below a certain level, as
+in water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). For other channels,
+an iterative search (a climb) finds the solution. It starts at the point of the simplex nearest to
+the unbiased estimate.
 
 The climb runs for many tallies together. It uses the channel only through the two linear maps
 `symbol_law` and `expectations`. The method is accelerated projected gradients (Beck & Teboulle

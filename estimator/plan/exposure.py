@@ -341,10 +341,10 @@ def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistri
 def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
     """Return the distribution of the sum of losses, and a bound on its rounding error.
 
-    The bound is valid for the probability of any set of points. The error vector of a Fourier
-    transform is shorter than the result, times log2 n units in the last place (Higham 2002,
-    "Accuracy and stability of numerical algorithms", theorem 24.2). The error of a sum of n points
-    is at most sqrt(n) times as large.
+    The bound is valid for the probability of any set of points. The error of a Fourier transform,
+    as a vector, is at most log2 n units in the last place times the length of the result (Higham
+    2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The error of a sum of n
+    points is at most sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

@@ -1,10 +1,11 @@
 """Target standard errors, and the smallest effects that a number of reports can detect.
 
 A share counts as detected if its 95% interval lies above 0. The interval is not corrected for other
-values. The smallest detectable share is detected with a probability of 80%. If the support of a
-value is binomially distributed, the search first finds the smallest count whose interval lies above
-0, and then the share at which this count is reached with that probability. Otherwise, the estimate
-is treated as normal, with the variance of the worst population with this share.
+values. The smallest detectable share is detected with a probability of 80%. If the number of
+reports that support a value is binomial, the search has two steps. It finds the smallest number
+whose interval lies above 0, and then the share with which this number is reached in 80% of cases.
+Otherwise, the estimate is treated as normal, with the variance of the worst population with this
+share.
 """
 
 from __future__ import annotations

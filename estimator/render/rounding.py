@@ -264,7 +264,7 @@ def _possible_place(value: float, decimals: int, possible: Ends, direction: str)
 
 
 def _decimals(figure: _Figure, figures: int) -> int:
-    """Return the number of decimals that the error or, without an error, the interval requires."""
+    """Return the number of decimals for a figure, from its error or from its interval."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
     if scale > DUST * max(abs(low), abs(high)):

@@ -52,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The names of quantities that consist of several figures, for fabricated reports."""
+"""The names of quantities, other than single figures, that fabricated reports could move."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""

@@ -5,16 +5,16 @@ In any other tally, the number of reports n is rounded down to a number k of two
 The frequencies stay nearly the same: let c(y) be the number of the n reports with a symbol up to y.
 The rounded tally has round(c(y)·k/n) such reports. Estimates, errors, intervals and p-values are
 computed from the rounded tally. Even with all their digits, these figures reveal no more about n
-than k does: for each n that is rounded to k, every tally of k reports is the rounded form of some
+than k does. The reason: if n is rounded to k, every tally of k reports is the rounded form of some
 tally of n reports (`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The
 rounded tally has fewer reports, so its intervals are wider, and contain the true value at least as
 often.
 
 Strata are rounded one by one. A stratum of fewer than 100 reports is also left out of the
-question's total, because otherwise the difference between the total and the other strata would
-reveal the stratum. For two questions asked together, a group's figures are published as unknown if
-the group has fewer than 100 devices according to the published estimate. Only texts that the
-registry approves are kept.
+question's total. Otherwise, the difference between the total and the other strata would reveal it.
+For two questions asked together, a group's figures are published as unknown if the group has fewer
+than 100 devices according to the published estimate. Only texts that the registry approves are
+kept.
 """
 
 from __future__ import annotations

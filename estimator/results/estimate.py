@@ -264,9 +264,9 @@ class Figures:
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
         """Return the share of the sets that contain each value.
 
-        A device reports a random one of the ``most`` elements of its padded set, so each share is
-        ``most`` times the share of the drawn element. ``most`` is 1 if every value is reported
-        separately.
+        A device pads its set to ``most`` elements and reports a random one. Each share is therefore
+        ``most`` times the share of reports about the value. ``most`` is 1 if every value is
+        reported separately.
         """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(

@@ -159,8 +159,8 @@ class Statistic:
         by_value: whether there is a figure for each value of a category. Of many such figures, only
             some are shown.
         noun: the noun for one figure, such as ``value``.
-        line: the label of a figure's line on the terminal, in which ``{}`` is replaced by the
-            figure's label; empty if the terminal does not show the statistic.
+        line: the name of a figure's line on the terminal, with ``{}`` for the figure's label; empty
+            if the terminal does not show the statistic.
         most_lines: the maximum number of figures on the terminal, which shows the largest ones; 0
             for no maximum.
         in_table: whether the verbose table has a line for each figure.

@@ -136,9 +136,8 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
     """Return the gamblers' stakes per unit of wealth, shape (draws, gamblers).
 
     The best stake for numbers with standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
-    values of s from half the span down to about span / root n. This is about the smallest standard
-    deviation of n numbers of which one lies at one end of the range, and all others at the other
-    end.
+    values of s from half the span down to about span / root n. The n numbers have about this
+    standard deviation if one of them lies at one end of the range, and all others at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations

@@ -20,8 +20,8 @@ from estimator.rehearsal.ground_truth import read_csv
 HERE = Path(__file__).parent
 SEED = 7
 FIRST_DAY = 15
-"""The day of November before year 1: year 1 of the experiment is window 2026-11-16, and year 5
-is window 2026-11-20.
+"""The number that gives the day of a year's window when added to the year. For example, year 1 of
+the experiment is window 2026-11-16.
 """
 
 

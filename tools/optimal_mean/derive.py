@@ -28,7 +28,8 @@ GREATEST: Final = 8.0
 """The largest epsilon with a table."""
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
-"""Pairs of an epsilon and, up to it, the maximum ratio of the worst variance to the minimum.
+"""Pairs of an epsilon and a ratio. Up to this epsilon, the worst variance is at most this ratio
+times the minimum.
 
 This is the minimum for sliding bands. The minimum for all channels, by linear programming, is
 smaller by one to seven parts in 1,000.
@@ -49,7 +50,7 @@ SYMBOLS: Final = (
     (7.32, (128, 160)),
     (GREATEST, (192, 224)),
 )
-"""Pairs of an epsilon and, up to it, the numbers of symbols to try."""
+"""Pairs of an epsilon and the numbers of symbols to try up to this epsilon."""
 
 FACTORS: Final = (
     3.0,
@@ -75,7 +76,7 @@ FACTORS: Final = (
 """The candidate factors between the epsilons of two tables, in the order of trying."""
 
 REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
-"""Pairs of an epsilon and, up to it, the numbers of symbols of the reference bands."""
+"""Pairs of an epsilon and the numbers of symbols in the reference bands up to this epsilon."""
 
 CURVE_POINTS: Final = 61
 """The number of epsilons with a computed minimum. A spline interpolates between them, with an

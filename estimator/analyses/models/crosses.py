@@ -64,8 +64,8 @@ class CellShares(NamedTuple):
         feature: the feature.
         no: the unbiased share of people with each cell and the label no, shape (cells,).
         yes: the unbiased share of people with each cell and the label yes, shape (cells,).
-        covariance: the covariance of the shares, ordered as no and yes of the first cell, no and
-            yes of the second cell, and so on; shape (2 cells, 2 cells).
+        covariance: the covariance of the shares, shape (2 cells, 2 cells). The order is: the first
+            cell's no and yes, the second cell's no and yes, and so on.
         sample: the reports about the feature, with scores in the same order.
 
     """
@@ -105,8 +105,8 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return how far fabricated reports could at most have moved the share of a cell and label.
 
     In the worst case, all fabricated reports concern one feature, so they are a larger fraction of
-    the reports on this feature. If they could be all reports on the feature, the only bound is the
-    distance from the estimate to the smallest or the largest score of a report.
+    the reports on this feature. If all reports on the feature could be fabricated, the share may
+    have moved by the distance from the estimate to the smallest or the largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
