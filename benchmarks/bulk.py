@@ -1,4 +1,5 @@
-"""The cost of bulk reports to the collector: batches of uploads of 4 reports, and of 256."""
+"""The collector's cost for bulk reports. They arrive in batches of uploads, with 4 or 256
+reports each."""
 
 from __future__ import annotations
 

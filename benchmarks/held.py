@@ -145,7 +145,7 @@ def tallies_bytes(server: Any) -> int:
 
 
 def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
-    """Measure the seconds of an export, and of an import of this export into a new store."""
+    """Measure the seconds to export a store, and to import the export into a new store."""
     backup = folder / "backup.ndjson"
     export_s = seconds("store", "export", "--redis", url, "--to", str(backup))
     with EmbeddedStore(folder / "restored") as restored:

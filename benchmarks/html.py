@@ -152,8 +152,8 @@ def _window(estimated: MetricEstimate) -> str:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Measure how long JSON and HTML take together if every question has a histogram, like
-    `command_seconds`.
+    """Like `command_seconds`, measure JSON and HTML together, but for questions that all have a
+    histogram.
     """
     base = command(folder, many_windows.histograms())
     runs = [command_seconds([*base, "--output", str(folder / f"histograms.{form}")]) for form in ("json", "html")]

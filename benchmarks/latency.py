@@ -111,8 +111,8 @@ class _Round(NamedTuple):
     """The measurements of a round.
 
     Attributes:
-        done: the QUANTILES of the seconds until requests and disk writes were completed, by setting
-            or kind.
+        done: the QUANTILES of the seconds until completion, for the requests of each setting and
+            for disk writes.
         capacities: the uploads per second that the collector can process, by setting.
         busy: the average number of busy cores during the uploads.
         stolen: the average number of cores that the host gave to other machines meanwhile.

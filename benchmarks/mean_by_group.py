@@ -2,9 +2,9 @@
 the table.
 
 The figures are n times the variance of a group's mean, on a range of length 1, to first order. All
-groups have the same size. The noise variance assumes that everybody in the group gives the same
-answer, the worst of eleven. The total variance assumes that half of the group answers at either end
-of the range, and includes the random choice of people.
+groups have the same size. The noise variance is computed for eleven answers, each given by
+everybody in the group, and the largest is used. The total variance assumes that half of the group
+answers at either end of the range, and includes the random choice of people.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ while they are in use.
 """
 
 LOAD: Final = 0.7
-"""The planned load of a core. Latency is measured at this load, and the rest is reserved for the
-load of a failed server.
+"""The planned load of a core. Latency is measured at this load. The rest of the core is a reserve,
+in case another server fails.
 """
 
 GATHER_S: Final = 5

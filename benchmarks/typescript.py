@@ -1,5 +1,5 @@
-"""The SDK for browsers and Node, compared with the goals: size, speed, and correctness despite
-races and kills."""
+"""The size and speed of the SDK for browsers and Node, and its correctness when processes race or
+are killed."""
 
 from __future__ import annotations
 

@@ -58,8 +58,9 @@ def least_error(epsilon: float) -> float:
 def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
     """PrivUnitG: Asi, Feldman & Talwar 2022, section 4.
 
-    "Optimal algorithms for mean estimation under local privacy". The report is a normal vector. Its
-    component along the direction is drawn above the edge with some probability, otherwise below it.
+    "Optimal algorithms for mean estimation under local privacy". The report is a normal vector.
+    With a certain probability, its component along the direction is drawn above the edge, otherwise
+    below it.
     """
     edge = best_edge(epsilon)
     share = 1 - NORMAL.cdf(edge)
@@ -76,9 +77,9 @@ def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generat
 def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
     """Duchi, Jordan & Wainwright 2018, section 4.2.3.
 
-    "Minimax optimal procedures for locally private estimation". The report is a uniformly random
-    direction, in the hemisphere around the vector with some probability, otherwise in the opposite
-    hemisphere.
+    "Minimax optimal procedures for locally private estimation". The report is a random direction.
+    With a certain probability, it is drawn from the hemisphere around the vector, otherwise from
+    the opposite hemisphere.
     """
     devices, length = directions.shape
     normal = generator.normal(size=directions.shape)
@@ -144,8 +145,8 @@ class _Frame:
         return vectors
 
     def representation(self, vectors: Floats) -> tuple[float, Floats]:
-        """Return the representation of vectors by repeated truncation, and the level that no number
-        of it exceeds.
+        """Return the Kashin representation of vectors, and a level that none of its numbers
+        exceeds. Vectors are truncated repeatedly.
 
         Source: Lyubarsky & Vershynin 2010.
         """

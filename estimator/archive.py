@@ -200,8 +200,8 @@ def _sync(folder: Path) -> None:
 
 
 MOST_BYTES: Final = 2**26
-"""The maximum number of bytes of recent reports that are read for the overview, for each kind of
-window. A single report on a question with a million values has about this size.
+"""The maximum number of bytes of recent reports that the overview reads, for each kind of window. A
+single report on a question with a million values has about this size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]

@@ -30,7 +30,7 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 
 
 def token_of_environment() -> str:
-    """Return the secret of a read key, from an environment variable or the file named by one.
+    """Return the secret of a read key, from an environment variable or from a file.
 
     Raises:
         ValueError: if no secret is set, if both variables are set, or if an HTTP header cannot

@@ -100,7 +100,8 @@ class Tally:
         window: the window of the answers.
         closed: whether the tally can no longer change.
         reports: n, the sum of the counts.
-        counts: the counts of the symbols 0, 1, …; or of ``symbols``, in their order, if given.
+        counts: the count of each symbol 0, 1, …. If ``symbols`` is given, the count of each of
+            these symbols instead.
         symbols: the counted symbols in rising order, if the alphabet is sparse; otherwise None.
 
     """

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the documents that commands print, and the schemas as tables for docs.
+"""The JSON Schemas of the documents that commands print, and tables of the schemas for the docs.
 
 ``python -m tools.schema_page`` writes the schemas into the estimator.
 """

@@ -89,7 +89,8 @@ def area(of_no: Floats, of_yes: Floats) -> float:
 
 
 def curve(of_no: Floats, of_yes: Floats) -> Floats:
-    """Return the share at or above each step except the first, for no and yes alternately."""
+    """Return the shares at or above each step except the first. Each step has two: first the
+    share for no, then the share for yes."""
     above = 1 - np.cumsum([of_no, of_yes], axis=1)[:, :-1]
     return above.T.ravel()
 

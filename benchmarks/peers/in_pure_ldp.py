@@ -61,8 +61,8 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
-    """Return the probabilities that a report supports the sender's answer, and another value, or
-    None if a channel has more probabilities.
+    """Return the probabilities that a report supports the sender's answer, and another value.
+    Return None if these two do not determine the channel.
     """
     odds = math.exp(epsilon)
     return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)

@@ -19,8 +19,8 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The times of the authors' C++ program for projective geometry, by number of values; at 32 values,
-for randomized response. These times are quoted, not measured.
+"""The times of the authors' C++ program, by number of values: for randomized response with 32
+values, and for projective geometry with 1,024. These times are quoted, not measured.
 """
 
 CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {

@@ -80,8 +80,8 @@ class Survey:
         """Return the group tables without drawing a tally: the number of reports that support each
         cell is drawn separately.
 
-        The number for each cell has its exact distribution, and so does the number of reports in
-        each group. In the geometry, two cells of a group are nearly independent.
+        The numbers of reports for each cell and each group have their exact distributions. In the
+        geometry, two cells of a group are nearly independent.
         """
         inverse = inverse_of(_channel(self.metric).geometry)
         assert isinstance(inverse, Balanced)

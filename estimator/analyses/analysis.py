@@ -107,8 +107,8 @@ class Analysis(ABC, Generic[K]):
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the tally does not have the channel's alphabet, or if the range is
-                so narrow that two possible answers are equal as floats.
+            UnfitTallyError: if the tally does not have the channel's alphabet, or if floats are too
+                coarse for the range.
 
         """
         tally.check(self.metric.channel.symbols)

@@ -351,7 +351,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The largest variance of a mean size from one report, per square of the largest size."""
+        """The largest variance of a mean size from one report, if the largest size counts as 1."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 

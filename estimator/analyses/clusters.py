@@ -13,9 +13,9 @@ For the bins of a number, these shares are smoothed, as in the report's histogra
   analysis"). If this width is below .7, all answers are put in one cluster. Kaufman & Rousseeuw
   1990, "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. For
   comparison, evenly spread answers have a width of .55, and normally distributed answers have less.
-  Two people with the same answer are assumed to be a third of the smallest distance between answers
-  apart. This is their mean distance if true values were rounded to the answers. With a distance of
-  0, each answer would be a cluster.
+  The distance between two people with the same answer is assumed to be a third of the smallest
+  distance between answers. This is their mean distance if true values were rounded to the answers.
+  With a distance of 0, each answer would be a cluster.
 * Simulated tallies are drawn from the fitted distribution and clustered in the same way. They show
   how often each number of clusters is found, and how stable each cluster is. The stability is the
   mean Jaccard index, weighted by shares, between the cluster and the most similar cluster in each

@@ -254,7 +254,7 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """Days of use: shares of devices, and the share with at least certain numbers of days."""
+    """Days of use: the share of devices with each number of days, or at least that number."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
 A device randomly rounds its number to a point of an even grid, and reports its group and the point
-as one category. The shares of these categories are estimated without bias. Their sums are unbiased
-estimates of each group's share, and of this share times the group's mean. The group's mean is the
-quotient of these two estimates. The module `ratios` computes the intervals of such quotients and of
-their differences, and the p-values of the differences.
+as one category. The shares of these categories are estimated without bias. For each group, their
+sum estimates the group's share, and a weighted sum estimates this share times the group's mean. The
+group's mean is the quotient of these two estimates. The module `ratios` computes the intervals of
+such quotients and of their differences, and the p-values of the differences.
 
 A group could be empty if the interval of its share, computed by Fieller's rule, includes 0. Such a
 group has no mean in the report.
@@ -96,7 +96,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report for each group's share, if groups have one size."""
+        """The mean squared score of a report for each group's share, for groups of equal size."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 

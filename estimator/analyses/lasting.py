@@ -1,8 +1,8 @@
 """Lasting variance: the part of a report's variance that may be the same in all windows.
 
-It comes from the choice of people and from permanent answers, because the same people can report
-the same permanent answers in several windows. The rest of a report's variance is fresh noise, which
-is drawn anew in each window.
+It has two causes: the choice of people, and permanent answers. The same people can report the same
+permanent answers in several windows. The rest of a report's variance is fresh noise, which is drawn
+anew in each window.
 """
 
 from __future__ import annotations

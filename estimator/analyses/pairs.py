@@ -15,17 +15,17 @@ derived from these shares and their covariance.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
   far too often.) If a share depends on few people, the statistic is far from normal. The p-value of
-  the test is then raised, if necessary, to the smallest p-value of a difference, corrected for the
-  number of differences.
+  the test is then at least the smallest p-value of any difference, after correction for the number
+  of differences.
 * The area under the curve (AUC) measures how well a scale ranks yes above no. It is a ratio. The
   numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the sum over i =
   j. The denominator is f(yes) f(no). Numerator and denominator are quadratic in the estimates. On
   average, each of them exceeds its true value by a covariance, which is subtracted. Like the
   interval of a difference, the AUC's interval combines the intervals of two ratios. One is how
   often people who say yes are at higher steps than people who say no. The other is how often they
-  are at lower steps. The interval is 0..1 if it is possible that nobody says yes, or that nobody
-  says no. Each point of the curve belongs to a step. It consists of two shares of people at or
-  above this step: the share among those who say no, and the share among those who say yes.
+  are at lower steps. The interval is 0..1 if either group could be empty. Each point of the curve
+  belongs to a step. It consists of two shares of people at or above this step: the share among
+  those who say no, and the share among those who say yes.
 """
 
 from __future__ import annotations
@@ -181,8 +181,7 @@ def _independence(table: Ratios) -> Independence:
 def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
     """Return a more cautious test if a difference depends on few people.
 
-    The p-value is then raised, if necessary, to the smallest p-value of a difference, with
-    Bonferroni's correction.
+    Its p-value is at least the smallest p-value of any difference, with Bonferroni's correction.
     """
     if not table.is_widened:
         return independence

@@ -75,8 +75,8 @@ reports counts as 0, and two ratios that differ by less than this fraction count
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability. If a drawn tally is less likely than this to be as far
-from the range as the observed tally, no tallies are drawn.
+"""The logarithm of a negligible probability. No tallies are drawn if it is practically certain that
+all of them would be closer to the range than the observed tally.
 """
 
 NUMBERS_AT_ONCE = 2**16

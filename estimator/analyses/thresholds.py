@@ -120,7 +120,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def share_count(self) -> int:
-        """2, because a plan assumes two shares of a half: at or above a threshold, and below."""
+        """2, because a plan assumes that a threshold divides the answers into two halves."""
         return HALVES
 
     @property

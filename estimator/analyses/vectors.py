@@ -4,8 +4,8 @@ The rotations are divided into blocks. Each block gives a separate estimate of t
 differences between blocks reflect all sources of randomness: the choice of people, the noise of the
 mechanism, and the finite number of rotations. This method, the delete-a-group jackknife, assumes
 nothing about the people (Wolter 2007, "Introduction to Variance Estimation", section 4.2). Here,
-the ratio of sums is linearized. A standard error smaller than that of the mechanism's noise in a
-random direction is raised to it.
+the ratio of sums is linearized. Standard errors are at least as large as the mechanism's noise in a
+random direction.
 
 Rehearsals draw the tallies of many devices at once, from the distribution of the mechanism
 `rotated-axes`. This distribution is a mixture: with some probability, a device reports a random
@@ -243,7 +243,7 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error of one report in a random direction, in the unit of the vectors.
+        """The standard error of one report in a random direction, in units of the vectors.
 
         A reported axis is a vector of length 1 in D dimensions, and is divided by the gain.
         """

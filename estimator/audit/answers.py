@@ -1,11 +1,11 @@
-"""The choice of inputs and answers to walk, and the distribution from an answer to inputs.
+"""The choice of inputs and answers to walk, and the probabilities of an answer's inputs.
 
 To *walk* an input or answer is to run the SDK's code for it with every outcome of its coins.
 
 **Inputs.** All inputs are walked if all distributions together have at most `MOST_PATHS` entries.
 Larger alphabets are sampled. The sample contains the first two inputs, the last two, the middle
-one, and as many random others as the limit allows. Because of the structure of each mechanism, the
-sample contains a worst pair, which is a pair of inputs with the largest ratio of probabilities:
+one, and as many random others as the limit allows. A worst pair is a pair of inputs with the
+largest ratio of probabilities. The sample contains one, because of the structure of each mechanism:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. Each symbol supports a
   set of inputs. A symbol has one probability if it supports the device's input, and another if it

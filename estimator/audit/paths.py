@@ -90,7 +90,7 @@ class PathCoins:
         self._intervals: list[Interval] = []
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return the outcome of a coin, which is a decision unless only one outcome is possible."""
+        """Return the outcome of a coin. If only one outcome is possible, nothing is decided."""
         self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
             raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")

@@ -12,8 +12,8 @@ declared probabilities, and because a deviation means that somebody changed the 
 its declaration.
 
 For crosses, each symbol concerns a single feature, which a coin chooses. The symbol's probability
-depends only on the cell of this feature and on the label. A set of observations therefore contains
-a symbol's worst pair if the set contains each cell of the feature with each label. If there are too
+depends only on the cell of this feature and on the label. The worst pair of a symbol is therefore
+among the walked observations if each cell of the feature occurs with each label. If there are too
 many observations, the audit walks only a few that satisfy this condition. In one half of them, all
 features are in their first cell, or all are in their second cell, and so on. In the other half,
 every other feature counts its cells from the last one.

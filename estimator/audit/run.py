@@ -1,9 +1,9 @@
 """The audit by attacks: simulate devices, observe the bytes that they send, attack the claim.
 
-A *life* is the sequence of a device's answers. A *game* is the task of telling two lives apart, and
-the SDK's claim about these lives. A *horizon* is the observed part of a life, such as one report or
-one month. Each horizon has a function that creates its games. The answers to tell apart are the
-ends of a domain and a few answers in between.
+A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
+to tell apart, and of the SDK's claim about these lives. A *horizon* is the observed part of a life,
+such as one report or one month. Each horizon has a function that creates its games. The answers to
+tell apart are the ends of a domain and a few answers in between.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ REPORTS_A_WINDOW = 6
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """Two lives, each of a device, that an observer of the reports tries to tell apart.
+    """Two lives that an observer of the devices' reports tries to tell apart.
 
     Attributes:
         metric: the metric whose answers differ; None if the answers to all metrics differ.
@@ -154,7 +154,7 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield a game for every pair of answers, about telling them apart by a single report.
+    """Yield a game for every pair of answers, in which an attack sees single reports.
 
     Each window of a life has a single report.
     """

@@ -246,8 +246,7 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
     """Return the distribution of each number's answers, from shares or from the last pilot window.
 
     Raises:
-        click.UsageError: if the pilot lacks a tally of a number, although the registry declares
-        that its distribution is estimated.
+        click.UsageError: if the pilot has no tally of a number with a distribution.
 
     """
     people: dict[str, Numbers] = {}

@@ -55,7 +55,7 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Play the histories, and yield a case for each, with the first rule that was broken."""
+    """Play the histories. For each history, yield a case with the first broken rule."""
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])

@@ -97,10 +97,8 @@ class LeastSquares:
         mean_squares: the mean squared score of a report for a value, by the distance of the answer
             from the value, shape (k,).
         own: the probability that a report's block contains the sender's answer.
-        other_least: the smallest probability that the block contains another given value, over all
-            distances between the two values.
-        other_most: the largest probability that the block contains another given value, over all
-            distances between the two values.
+        other_least: the smallest probability that the block contains a value other than the answer.
+        other_most: the largest probability that the block contains a value other than the answer.
 
     """
 

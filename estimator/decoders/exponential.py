@@ -26,8 +26,8 @@ class TableInverse:
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
         decoder: the score of each symbol for each share, shape (k, m).
-        mean_squares: the mean squared score for the share of the column's input if the sender has
-            the row's input, shape (k, k).
+        mean_squares: the mean squared score of a report, shape (k, k). Rows are the sender's
+            inputs, and columns are the inputs whose shares are estimated.
 
     """
 

@@ -58,10 +58,10 @@ class Inversion(NamedTuple):
             blocks or from the table of the distribution.
         extreme: the function that returns the largest probability, over all pairs of answers, of a
             privacy loss of epsilon. By default, it returns 1 as an upper bound.
-        likelier: the function that returns the probability that a report is one of the more likely
-            symbols of the answer. This probability is the same for all answers. None unless each
-            symbol has one of two probabilities.
-        parts: the function that returns the channels among which each device draws one, with equal
+        likelier: a function that returns the total probability of the answer's more likely symbols.
+            This probability is the same for all answers. None unless each symbol has one of two
+            probabilities.
+        parts: the function that returns the channels of which each device draws one, with equal
             probabilities. None if there is only one channel.
 
     """

@@ -69,12 +69,12 @@ class OneOfShares:
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a no and a yes to a question, which one report in m is about."""
+        """The scores of a no and of a yes. Each question gets one report in m."""
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 
     def _answers(self, counts: Counts) -> tuple[Counts, Counts]:
-        """Return the number of yes reports of each question, and the number of all its reports."""
+        """Return, for each question, the number of reports of yes, and of all reports."""
         answers = counts.reshape(*counts.shape[:-1], self.metrics, 2)
         return answers[..., 1], answers.sum(axis=-1)
 

@@ -160,7 +160,7 @@ def largest_squares(dimension: int, favoured: int) -> float:
 
 
 def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
-    """Return sizes z, and E min(s, N) for the number N of variables above each z."""
+    """Return the grid points z and, for each, E min(s, N), where N variables are above z."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
     return sizes, _expected_least(dimension, favoured, above)

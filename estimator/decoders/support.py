@@ -40,13 +40,13 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 class Support:
     """The probabilities that a report supports the sender's answer, and another value.
 
-    This class is also the `Inverse` of channels whose symbols each support only the value that they
-    name.
+    This class is also the `Inverse` of channels in which a symbol supports only one value.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
         other: q, the probability that a report supports a given other value; below p.
-        slope: 1 / (p - q), by which the estimated share rises per unit of the frequency of support.
+        slope: 1 / (p - q), the slope of the line from the frequency of support to the estimated
+            share.
         intercept: -q / (p - q), the estimated share of a value that no report supports.
 
     """

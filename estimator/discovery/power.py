@@ -130,8 +130,8 @@ class Power:
 def least_sums(sizes: Sequence[int]) -> list[float]:
     """Return, for each level, the sum of standard errors by which a prefix must exceed chance.
 
-    Suppose that all prefixes of a level's length were tried. The sum is chosen so that the number
-    of prefixes that exceed it by chance equals the number that can survive the level.
+    Suppose that all prefixes of a level's length were tried. By chance alone, the number of
+    prefixes that exceed this sum would equal the number that can survive the level.
 
     Args:
         sizes: the number of bits at each level.

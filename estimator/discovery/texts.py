@@ -32,7 +32,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""A text is unclear if groups contradict each other about its share, with a p-value below this."""
+"""Groups contradict each other about a text's share if the p-value of a test is below this."""
 
 LEAST_DEVIATION: Final = 1.5
 """A candidate is tested only if its support exceeds chance by this many standard errors. A
@@ -92,8 +92,8 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     Texts that are equal after truncation count as one text. A text that shares its cell with
     another text in every group is unclear, and has no share.
 
-    Every group that receives the whole text is used, with one exception: another requested text
-    that clearly exists has the same cell in the group.
+    Every group that receives the whole text is used, unless the text shares its cell in this group
+    with another requested text that clearly exists.
 
     Args:
         kind: the kind of the question.

@@ -66,7 +66,7 @@ BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
 """The miss rate of bounds for all installations, minus that of the underlying intervals."""
 
 GUARD: Final = "'"
-"""The character that, in front of a cell, makes a spreadsheet treat the cell as text."""
+"""The character that makes a spreadsheet treat a cell as text if the cell begins with it."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
 """A found text that begins with one of these characters gets a leading apostrophe."""

@@ -19,9 +19,9 @@ accelerated.
 
 The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. A bound
 shows this without knowing the maximum. Because the log-likelihood is concave, no other shares raise
-it by more than n * (r - 1). Here r is the maximum, over the values v, of the expectation of
-frequency / probability of a symbol given v (Lindsay 1983, "The geometry of mixture likelihoods",
-theorem 4.1).
+it by more than n * (r - 1). Each symbol has a ratio: its frequency in the tally, divided by its
+probability under the shares. For each value v, take the expected ratio of a symbol reported for v;
+r is the largest of these (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1).
 
 Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
 """

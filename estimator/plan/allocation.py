@@ -46,8 +46,7 @@ from estimator.statistics.arrays import Floats
 LOST = 1 + 2.0**-44
 """The factor that compensates for the rounding of floats, so that 2 is not written as 1.99999.
 
-The factor cannot hide a real excess over the total, because sums of short decimals differ by a
-larger factor.
+The factor cannot hide a real excess over the total, which would be larger.
 """
 
 DIGITS = 6

@@ -158,8 +158,8 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
         possible: the reports that are possible within the ceiling.
         together: the same reports if every question is answered. If questions are drawn, only the
             reports with the largest epsilons. Each of these is treated as a report of the worst
-            channel with its epsilon, because another drawn question may reveal more at a smaller
-            epsilon.
+            channel with its epsilon, because a question with a smaller epsilon may reveal more and
+            be drawn instead.
         most: the ceiling, in billionths of epsilon.
         delta: the requested delta minus the sum of the reports' own deltas.
 
@@ -308,7 +308,7 @@ def bounded_epsilon(
             them.
         charges: the charge for one report of each loss, above 0.
         ceiling: the maximum sum of all charges.
-        delta: the amount by which a probability may exceed e^epsilon times the probability for
+        delta: the amount by which a probability may exceed e^epsilon times the probability under
             another history, above 0. The deltas of the reports themselves are ignored.
 
     """

@@ -42,8 +42,8 @@ def usual_variance(metric: Metric) -> float:
     """Return the variance of one report for equal shares; for a mean, in the worst population.
 
     The variance is in squared units. ``auto`` chooses mechanisms by this variance, because it falls
-    continuously with epsilon. The variance in the worst population jumps at some epsilons, where
-    the best design changes to one that is better for rare values and worse for common values.
+    continuously with epsilon. The variance in the worst population jumps at epsilons where the best
+    design changes, because designs favor either rare or common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares

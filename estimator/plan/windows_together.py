@@ -51,7 +51,7 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
 """The number of windows in each period, by kind of window. A plan compares adjacent periods."""
 
 MIDDLE: Final = np.array([0.5])
-"""The share, or mean on a range of length 1, at which the variance between people is largest."""
+"""The share (or the mean on a range from 0 to 1) with the largest variance between people."""
 
 OPPOSED: Final = 0.25
 """The most negative covariance between the same people's answers in two windows, without sign.

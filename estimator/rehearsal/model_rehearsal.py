@@ -39,7 +39,7 @@ HELD_BACK: Final = 4
 """The inverse of the fraction of people who are held back from learning: one in four."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of people held back, if possible: one with yes, and one with no."""
+"""The minimum number of people held back: if possible, one with yes and one with no."""
 
 UNIX_EPOCH_S: Final = 0.0
 """The time of a tally's window. A tally must have a window, although a rehearsal has no time."""

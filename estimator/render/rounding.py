@@ -47,8 +47,8 @@ LENGTH_IN_ERRORS: Final = 4
 """The approximate length of a 95% interval in standard errors. It replaces missing errors."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum numbers of decimals, and of digits before the point, in a number that is written
-without a power of ten.
+"""The maximum number of decimals, and of digits before the point. Other numbers are written with a
+power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
@@ -177,7 +177,7 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
     Args:
         size: the size, at least 0.
         figures: the number of significant digits of the size that are shown.
-        power: the power of ten: 2 for a share in percent, which is shown in whole points or finer.
+        power: the power of ten by which the size is multiplied: 2 for a share in percent.
         direction: the direction of the rounding; by default upwards, because the size is an upper
             bound.
 

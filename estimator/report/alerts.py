@@ -132,7 +132,7 @@ def judged(
 
 
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
-    """Evaluate an alert by the clearest change of its figure, or by the last minus the first."""
+    """Evaluate an alert by its figure's clearest change, or by the last window minus the first."""
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
     fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)

@@ -2,8 +2,8 @@
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
 In any other tally, the number of reports n is rounded down to a number k of two significant digits.
-The frequencies stay nearly the same: let c(y) be the number of the n reports with a symbol up to y.
-The rounded tally has round(c(y)·k/n) such reports. Estimates, errors, intervals and p-values are
+The frequencies stay nearly the same: if c(y) of the n reports have a symbol up to y, the rounded
+tally has round(c(y)·k/n) reports with such a symbol. Estimates, errors, intervals and p-values are
 computed from the rounded tally. Even with all their digits, these figures reveal no more about n
 than k does. The reason: if n is rounded to k, every tally of k reports is the rounded form of some
 tally of n reports (`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The

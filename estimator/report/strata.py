@@ -15,11 +15,11 @@ A device participates if its user has agreed. It then answers according to the r
 All tallies and figures come from participating devices. The figures do not show how the other
 devices would have answered.
 
-The schedule asks each participating device independently with probability s. Under ``split``, s is
-1. Under ``sample``, s is the number of answers divided by the number of questions in the window.
-The number R of reports from D devices is therefore binomially distributed, which determines an
-interval for D. Devices without budget or without an answer send no report, which lowers R and the
-estimate of D.
+The schedule asks each participating device independently with probability s. With ``split``, s is
+1. With ``sample``, s is the number of answers divided by the number of questions in the window. The
+number R of reports from D devices is therefore binomially distributed, which determines an interval
+for D. Devices without budget or without an answer send no report, which lowers R and the estimate
+of D.
 
 Let p be the share of all N installations that participate. Let x be a figure of the participating
 installations, with possible values between m and M. The figure of all installations is then between

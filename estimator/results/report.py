@@ -58,8 +58,8 @@ class Request:
         installs: the number of all installations, which is used to compute bounds on their figures.
             None for no bounds.
         asked: the share of devices that are asked. None to compute this share from the schedule.
-        since: a window. If given, changes are tested only between the windows before it and the
-            windows from it on. None for all tests of changes.
+        since: a window. If given, the only test of changes compares the earlier windows with this
+            window and all later ones. None for all tests of changes.
 
     """
 

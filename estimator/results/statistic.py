@@ -148,8 +148,8 @@ class Statistic:
 
     Attributes:
         description: the description of the statistic in the CSV reference.
-        title: the title of the figures on the page; ``{0}`` and ``{1}`` are the names of the
-            questions of a pair.
+        title: the title of the figures on the page; for two questions asked together, ``{0}`` and
+            ``{1}`` are their names.
         label: a function from the value of a figure to the name that people read.
         cell: a function from the value of a figure to its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
@@ -181,8 +181,8 @@ class Statistic:
             compared between strata.
         untested: the name of the statistic in the report's list of figures without a test; empty if
             the list omits the statistic.
-        within: for a figure that describes only some devices, a function from the figure's value to
-            the answers that select these devices.
+        within: for a figure that describes only some devices, a function that returns the answers
+            of these devices, given the figure's value.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
         pooled: the name of the statistic over all windows together; empty if it is not pooled.
         scale: the scale on which answers are averaged.

@@ -52,7 +52,7 @@ GAMBLERS: Final = 5
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""The powers that define the gamblers' stakes. The stake of a power is best if n numbers have a
+"""The powers that define the gamblers' stakes. Each power gives the best stake for n numbers with a
 standard deviation of half the span times n**power.
 """
 
@@ -244,8 +244,8 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
     """Lower a bound until true values just below it have sufficient coverage.
 
     A true value is covered if its observed count has an interval that contains it. The score test
-    is symmetric about the expected count, so this is true of all counts that are nearer to the
-    expected count than ``count``.
+    is symmetric about the expected count. A true value at the lower bound for ``count`` is
+    therefore covered by all counts that are nearer to the expected count.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -305,11 +305,11 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
 ) -> tuple[Floats, Floats]:
     """Return intervals, not clipped, that are valid for every distribution of a report's score.
 
-    The interval contains the shares whose distance from the estimate is allowed by Hoeffding's
-    bound and by Bernstein's bound. Hoeffding's bound uses the span, and Bernstein's bound uses the
-    variance in `score_intervals` (Boucheron, Lugosi & Massart 2013, "Concentration inequalities",
-    theorem 2.8 and corollary 2.11). Let L be the logarithm of the tail's inverse. Then n t**2 / 2
-    (variance + span t / 3) is at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
+    The interval contains all shares that neither Hoeffding's bound nor Bernstein's bound excludes.
+    Hoeffding's bound uses the span, and Bernstein's bound uses the variance in `score_intervals`
+    (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary
+    2.11). Let L be the logarithm of the tail's inverse. Then n t**2 / 2 (variance + span t / 3) is
+    at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)

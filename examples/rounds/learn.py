@@ -49,7 +49,8 @@ Floats = npt.NDArray[np.float64]
 def features_of(row: Mapping[str, str]) -> list[float]:
     """Return a device's features, as numbers from -1 to 1 that are about 0 for usual people.
 
-    The scales are guesses, made before anybody answers: they are part of the app, as theta is.
+    The scales are guesses that were made before anybody answered. Like theta, they are part of the
+    app.
     """
     health = row["self_rated_health"]
     numbers = [

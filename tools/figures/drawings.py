@@ -32,7 +32,7 @@ YES: Final = 300
 """The number of people who would say yes."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
-"""The indexes of the people in the last row, to whom an arrow can easily lead."""
+"""The indexes of the people in the last row of the grid. An arrow starts at one of them."""
 
 PERCENT: Final = 4
 """The number of pixels for one percent."""

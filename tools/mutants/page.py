@@ -83,7 +83,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words that differ, with one more on either side, and a short start of the line.
+    """Return the words that differ, with one more on either side, and the start if it is short.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")

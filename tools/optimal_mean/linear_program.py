@@ -16,7 +16,7 @@ ANSWERS: Final = 17
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
-    """Return the minimum worst variance on a range from -1 to 1 of channels with given scores.
+    """Return the minimum worst variance of channels with given scores, on a range from -1 to 1.
 
     Answers between those of the grid have no bound, which can only lower the result. Channels with
     other scores are excluded, which can only raise it.

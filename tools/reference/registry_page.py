@@ -186,7 +186,7 @@ def budget() -> str:
 
 
 def kinds() -> str:
-    """Return the table of the keys that each kind accepts, and of those that it refuses."""
+    """Return the table of the keys that each kind accepts or refuses."""
     rows = [(f"`{kind.name}`", f"`{kind.call}`", *map(_listed, _keys(kind))) for kind in KIND_CLASSES]
     return table(("kind", "method", "required", "optional", "refused"), rows)
 

@@ -123,7 +123,8 @@ class _Models(Analysis[K]):
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
         """Return how far fabricated reports could have moved the figures.
 
-        A model by products has a mean and coefficients; a model by crosses has the share of a cell.
+        For a model by products, the figures are a mean and coefficients. For a model by crosses,
+        the figure is the share of a cell.
 
         Args:
             tally: a tally with at least one report.

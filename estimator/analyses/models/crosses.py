@@ -35,9 +35,9 @@ MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
 """The value at which unbounded intervals of log-odds are cut off."""
 
 TREND: Final = 2.0
-"""The prior standard deviation of the difference in weight between the last cell and the middle.
-Weights often rise or fall along a range, or along values in their listed order.
-docs/research/models.md lists the alternatives that were tried.
+"""The prior standard deviation of the trend, from the middle to the last cell. Weights often rise
+or fall along a range, or along values in their listed order. docs/research/models.md lists the
+alternatives that were tried.
 """
 
 APART: Final = 0.5

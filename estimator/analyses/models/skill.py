@@ -53,8 +53,7 @@ def possible_share(estimate: float, error: float) -> float:
 
 SURE: Final = 4.0
 """The minimum variance of scores, in standard errors of this variance. If the variance is smaller,
-any correlation is possible, because a ratio to an uncertain variance has no reliable error (Fieller
-1954).
+it could be 0. Any correlation is then possible (Fieller 1954).
 """
 
 STEP: Final = 1e-4
