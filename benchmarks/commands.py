@@ -99,7 +99,7 @@ def _import_ms(python: str, program: str) -> float:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment without stored consent, in which modules are compiled only once."""
+    """Return an environment without stored consent. It lets Python keep compiled modules."""
     others = ("CI", "DO_NOT_TRACK", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in others}
 

@@ -34,7 +34,7 @@ app.
 """
 
 REPORTS = 10
-"""The number of reports in an upload. With the larger number of ids, there are 10^7 reports."""
+"""The number of reports in an upload. The larger number of ids therefore means 10^7 reports."""
 
 SHAPES = 64
 """The number of different uploads, with random symbols. Each is counted many times, with a new id

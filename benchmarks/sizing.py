@@ -19,8 +19,8 @@ RESULTS: Final = Path(__file__).parent / "RESULTS.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3
-"""The load at the busiest time, divided by the mean load of a day. Devices send at random times
-while they are in use.
+"""The load at the busiest time, divided by the mean load of a day. It exceeds 1 because devices
+send while they are in use, at random times.
 """
 
 LOAD: Final = 0.7

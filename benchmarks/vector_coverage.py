@@ -22,7 +22,9 @@ LENGTH = 16
 EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
-"""The number of rotations. A registry has more, so that their choice matters less."""
+"""The number of rotations. Real registries have more rotations, so that the choice of rotations
+matters less.
+"""
 
 ROUNDS = 120
 SUMS = 30

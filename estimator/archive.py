@@ -307,7 +307,7 @@ def _report_of(
 ) -> EstimateReport:
     shown = replace(request, highlights=True)  # the page of the window shows highlights
     report = make_report(registry, tallies, request=shown, advance=advance)
-    if not report.metrics:  # writing the window would be final, but a later registry may fit its tallies
+    if not report.metrics:  # a written window is final, but a later registry may fit its tallies
         raise UnfitTallyError(_why_nothing(report))
     return report
 

@@ -1,4 +1,4 @@
-"""Writing of output files. Each file is replaced in one step, so nobody reads half a report.
+"""Writing of output files. Each file is replaced in one step, so that no reader sees half a report.
 
 A file that is not a report is never replaced.
 """

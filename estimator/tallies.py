@@ -3,7 +3,7 @@
 A tally counts how often each symbol was reported in a window. A file has one NDJSON line for each
 metric, edition and window. Limits on the input protect the job's memory from a malicious collector,
 or from a machine that impersonates the collector. Real collections are far below all limits. If
-yours reaches a limit, read fewer windows.
+your collection reaches a limit, read fewer windows at once.
 """
 
 from __future__ import annotations

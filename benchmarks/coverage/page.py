@@ -31,7 +31,9 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
-"""The number of a figure's intervals with the lowest coverage that are measured again."""
+"""The number of intervals of each figure that are measured again: those with the lowest
+coverage.
+"""
 
 TIMES_AGAIN: Final = 10
 """The factor by which the second measurement uses more tallies."""
@@ -46,7 +48,7 @@ WANTED: Final = 0.93
 HEADING: Final = ("figure", "interval", "basis", "least", "of", "mean")
 
 MARK: Final = "<!-- table -->\n"
-"""The mark before the table, which extends to the end of the page."""
+"""The mark before the table. The table is the end of the page."""
 
 
 class Measured(NamedTuple):

@@ -150,7 +150,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all answers are whole numbers. If so, each number can have a share."""
+        """Whether all answers are whole numbers. Only whole numbers can have a share each."""
         return True
 
     @property
@@ -159,7 +159,7 @@ class Analysis(ABC, Generic[K]):
         return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 used for texts
-        """Return the given texts that are possible answers."""
+        """Return those of the given texts that people can answer."""
         return []
 
     @property

@@ -107,7 +107,7 @@ class OneSymbol(Analysis[K]):
 
     @property
     def adds_up(self) -> bool:
-        """Whether answers can be added. Numbers and counts can be; steps of a scale cannot."""
+        """Whether answers can be added, as numbers and counts can. Steps of a scale cannot."""
         return False
 
     @property

@@ -14,8 +14,8 @@ For the bins of a number, these shares are smoothed, as in the report's histogra
   1990, "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. For
   comparison, evenly spread answers have a width of .55, and normally distributed answers have less.
   The distance between two people with the same answer is assumed to be a third of the smallest
-  distance between answers. This is their mean distance if true values were rounded to the answers.
-  With a distance of 0, each answer would be a cluster.
+  distance between answers. If true values were rounded to the answers, this would be the mean
+  distance. With a distance of 0, each answer would be a cluster.
 * Simulated tallies are drawn from the fitted distribution and clustered in the same way. They show
   how often each number of clusters is found, and how stable each cluster is. The stability is the
   mean Jaccard index, weighted by shares, between the cluster and the most similar cluster in each

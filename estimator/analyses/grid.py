@@ -51,8 +51,8 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""The maximum ratio of the larger absolute end of a range to the range's width. If the ratio is
-larger, the range contains too few floats for a histogram.
+"""The maximum ratio of the larger absolute value of a range's ends to the range's width. If the
+ratio is larger, the range contains too few floats for a histogram.
 """
 
 W = TypeVar("W", Count, Activity)
@@ -167,7 +167,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of the mean from one report, in the worst population, per squared range."""
+        """The largest possible variance of a mean from one report, divided by the squared range."""
         decoder = self.decoder
         if decoder is None:
             return self.inverse.squares(self.metric.channel.inputs).worst

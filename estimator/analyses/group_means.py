@@ -134,7 +134,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def _residual(self, group: int) -> Floats:
         """Return how far each input of a group lies above the middle of the range, shape (k,).
 
-        The middle is the assumed mean. The values are 0 for inputs of other groups.
+        The middle is the assumed mean. For inputs of other groups, the result is 0.
         """
         places = np.tile(np.linspace(-0.5, 0.5, self.kind.points), self.kind.first.size)
         residual: Floats = places * group_weights(self.kind, group)

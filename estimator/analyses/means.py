@@ -19,7 +19,7 @@ the true value at least 93% of the time in the worst case, according to exact su
 """
 
 REMEMBERED: Final = 16
-"""The number of contrasts cached for further windows of the same metrics."""
+"""The number of `Contrast` objects cached for further windows of the same metrics."""
 
 
 class UnbiasedScores(Protocol):

@@ -234,7 +234,7 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
     """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
 
     The two groups are those who say yes and those who say no. Somebody wins against a member of the
-    other group by being at a higher step. How often the members of a group win is a ratio within
+    other group by being at a higher step. For each group, the frequency of wins is a ratio within
     this group. The error of the AUC is the error of the difference of the two groups' ratios.
     """
     no, yes = shares.reshape(-1, PAIR).T

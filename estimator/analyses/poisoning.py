@@ -10,10 +10,10 @@ Ullman 2021, "Manipulation attacks in local differential privacy").
 
 The test asks whether some population could have produced the tally. Each population has shares of
 answers, which determine a distribution of symbols. The set of these distributions, for all possible
-shares, is called the channel's range. The tally of a population lies near this range. The test
-statistic is the log-likelihood ratio of the tally's frequencies to the most likely distribution in
-the range. The p-value comes from tallies drawn from this distribution (a parametric bootstrap;
-Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
+shares, is called the channel's range. The frequencies in an honest tally are near this range. The
+test statistic is the log-likelihood ratio of the tally's frequencies to the most likely
+distribution in the range. The p-value comes from tallies drawn from this distribution (a parametric
+bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
 
 If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn with
 such estimates are closer to the range than honest tallies, and the test would reject twice as many

@@ -37,8 +37,8 @@ share is hardly larger than its error.
 """
 
 SETTLED: Final = 1e-9
-"""The search for a z-score ends once its relative change is below this. The result then has more
-correct digits than anybody reads.
+"""The search for a z-score ends once its relative change is below this. The p-value then has enough
+correct digits.
 """
 
 Places = NDArray[np.intp]
@@ -214,7 +214,7 @@ class Ratios:
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
         low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # an interval is unbounded at high
-        z = np.full(distance.size, Z)  # starting at Z makes p-value and 95% interval agree
+        z = np.full(distance.size, Z)  # starting at Z, p-value and interval agree
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share
             reach = np.maximum(_combined(down, up, correlation), np.finfo(float).eps)

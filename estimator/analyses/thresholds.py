@@ -154,8 +154,8 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
     """Return three values of the mean squared score of a report for a share above a threshold.
 
-    The first is the largest for a sender above the threshold. The second and third are the largest
-    and the average for a sender below the threshold.
+    The first is the largest value for a sender above the threshold. The second and third are the
+    largest and the average for a sender below the threshold.
     """
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

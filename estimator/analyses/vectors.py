@@ -66,7 +66,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
     of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
     tally: Counts = _evenly(np.array([of_any.sum()]), channel.symbols, generator)[0]
     owners, rotations, devices = _pairs(counts - of_any, channel.rotations, generator)
-    order = np.argsort(rotations, kind="stable")  # next to each other, equal rotations reuse their signs
+    order = np.argsort(rotations, kind="stable")  # neighbors then have the same signs
     at_once = max(1, AT_ONCE // channel.dimension)
     for first in range(0, len(order), at_once):
         part = order[first : first + at_once]
@@ -175,7 +175,7 @@ class VectorMean:
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error from the blocks' deviations, but at least the noise."""
+        """Return the standard error from the deviations of blocks, or the noise if it is larger."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))

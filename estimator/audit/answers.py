@@ -101,7 +101,7 @@ class EncodedAnswer:
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs to walk, in rising order: all inputs or a sample."""
+    """Return the inputs to walk, in rising order: either all inputs or a sample."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:

@@ -44,7 +44,7 @@ MEDIAN_AHEAD = 2 / 3
 def lower_bound(successes: int, n: int, level: float) -> float:
     """Return a lower bound on the probability of an event, from its frequency in n observations.
 
-    The bound fails with a probability of at most ``level``.
+    The bound is wrong with a probability of at most ``level``.
     """
     return float(binomial_chance(np.array([successes]), n, level * (1 - GIVEN_AWAY))[0])
 
@@ -52,7 +52,7 @@ def lower_bound(successes: int, n: int, level: float) -> float:
 def upper_bound(successes: int, n: int, level: float) -> float:
     """Return an upper bound on the probability of an event, like `lower_bound`.
 
-    The bound fails with a probability of at most ``level``.
+    The bound is wrong with a probability of at most ``level``.
     """
     return 1 - lower_bound(n - successes, n, level)
 

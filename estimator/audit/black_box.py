@@ -37,8 +37,8 @@ COLLECTOR = "https://audit.invalid"
 """A URL with a reserved name (RFC 2606), so that any lookup of the name fails."""
 
 SEND_DEADLINE_S = 60.0
-"""The number of seconds to wait for all reports to be sent. The transport is so fast that an unsent
-report is an error by then.
+"""The number of seconds to wait for all reports to be sent. The transport is fast, so a report that
+is still unsent after this time is an error.
 """
 
 ATTEMPTS = 1000
@@ -172,7 +172,7 @@ def _record(device: Device, metric: str, answer: object) -> None:
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
         if recorded in (Recorded.QUEUED, Recorded.ALREADY_RECORDED):
-            # # an earlier attempt may have queued the answer on a busy machine
+            # an earlier attempt may have queued the answer on a busy machine
             return
         if recorded not in (Recorded.BUSY, Recorded.WAITING):
             break

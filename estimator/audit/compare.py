@@ -77,7 +77,7 @@ class Walk:
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
-        # # equal distributions are stored once, because each may have a million probabilities
+        # equal distributions are stored once, because each may have a million probabilities
         chances = declared if self.compare("a report", law.chances, declared) else law.chances
         taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
         self.add(chances, answer, law.paths, taken)
@@ -130,7 +130,7 @@ class Walk:
         Args:
             metric: the name of the metric.
             claimed_nanos: the epsilon that is charged, in billionths.
-            request: the requested privacy loss; None if there is none to compare with.
+            request: the requested privacy loss, or None without a request.
 
         """
         channel = self.channel

@@ -332,7 +332,7 @@ class Draw:
     def __divmod__(self, other: int | Draw) -> tuple[int, int | Draw]:
         divisor = int(other)
         if self._interval.high - self._interval.low <= MOST_VALUES:
-            # # each value is a separate path anyway, and plain integers are faster
+            # each value is a separate path anyway, and plain integers are faster
             return divmod(int(self), divisor)
         quotient = int(self // divisor)
         return quotient, self - quotient * divisor

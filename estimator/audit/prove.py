@@ -70,7 +70,7 @@ class IdealFunction:
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the drawn integer below a bound for a place: some labels and a number.
+        """Return the pseudo-random integer of a place, which consists of labels and a number.
 
         Raises:
             AuditError: if the place was used with another bound.
@@ -110,7 +110,7 @@ Settled = tuple[int, ...]
 def settling(
     metric: Metric, channel: Permanent, answers: list[EncodedAnswer], after_law: Callable[[int], object]
 ) -> Walk:
-    """Walk the code that settles answers permanently, with separate coins for each answer.
+    """Walk the code that settles permanent answers.
 
     An ideal function (`IdealFunction`) replaces the device's pseudo-random function, as in every
     proof of such a mechanism. Nobody without the secret can distinguish the two. The walk checks
@@ -186,7 +186,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
     """Return the joint distribution of the inputs of two answers that are rounded with one offset.
 
-    An answer is rounded up if the offset is low enough.
+    An answer is rounded up if the offset is below the answer's fractional part.
     """
     ends = sorted({end for inputs in (first, second) for end in _ends(inputs).values()})
     joint: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)

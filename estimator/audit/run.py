@@ -2,8 +2,8 @@
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
 to tell apart, and of the SDK's claim about these lives. A *horizon* is the observed part of a life,
-such as one report or one month. Each horizon has a function that creates its games. The answers to
-tell apart are the ends of a domain and a few answers in between.
+such as one report or one month. A separate function creates the games of each horizon. The answers
+to tell apart are the ends of a domain and a few answers in between.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ longest observation is a month.
 """
 
 REPORTS_A_WINDOW = 6
-"""The time to simulate a device's first window, measured in single reports.
+"""A device's first window takes as long to simulate as this number of single reports.
 """
 
 
@@ -323,7 +323,7 @@ def audit(
     def findings_of(game_group: GameGroup) -> Iterator[Finding]:
         lived: Lives = {life: [] for life in game_group.lives}
         for _ in range(game_group.devices):
-            # # lives alternate, so that a change of the machine's load affects all of them
+            # lives alternate, so that a change of the machine's load affects all of them
             for life, devices in lived.items():
                 bodies = black_box.play(bare, life, make_device)
                 devices.append([observe([window]) for window in bodies])

@@ -42,7 +42,7 @@ LEAST_DELTA = 1e-9
 NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The limits of target errors: 1% of the narrowest possible range, and the widest range."""
+"""The limits of target errors: from 1% of the narrowest possible range to the widest range."""
 
 MOST_WINDOWS: Final = 10_000
 """The maximum number of windows, which no registry's lifetime exceeds."""

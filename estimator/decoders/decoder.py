@@ -116,7 +116,7 @@ class Inverse(ChannelLaw, Protocol):
     """
 
     def __hash__(self) -> int:
-        """Return a hash, because inverses are cached and are keys of caches."""
+        """Return a hash, because inverses are used as keys of caches."""
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each input's share, shape (..., k).

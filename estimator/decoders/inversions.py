@@ -52,7 +52,7 @@ class Inversion(NamedTuple):
             if inputs are not points of a grid.
         law: the function that returns a channel's distribution. None if inputs are not points of a
             grid.
-        blocks: the function that returns the more likely symbols of each input. It exists if each
+        blocks: the function that returns the more likely symbols of each input. None unless each
             symbol has one of two probabilities.
         sampler: the function that returns a sampler of tallies. None if tallies are drawn from the
             blocks or from the table of the distribution.

@@ -65,7 +65,7 @@ class Blocks:
 
     @property
     def share_of_first(self) -> Fraction:
-        """The probability of the first place in a block if places are drawn by weight."""
+        """The probability of the first place in a block, when weights decide on the place."""
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
@@ -151,7 +151,8 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
     """Add a report for each kept device to the tally, drawn from the block of its input.
 
     For inputs of many devices, draw the number of devices at each place. For inputs of few devices,
-    draw the place of each device. With different weights, always use the first method.
+    draw the place of each device. If weights differ, draw the number of devices at each place in
+    either case.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)

@@ -28,7 +28,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""The probability with which the smallest share in a plan is found."""
+"""A plan shows the smallest share of a text that is found with this probability."""
 
 SHORT: Final = 6
 """The number of letters of the short word in plans. Longer texts must survive more levels."""
@@ -215,7 +215,7 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
-    # with this margin, half of all attempts pass all bars
+    # with this margin, half of all attempts succeed
     margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))
     sums = [max(0.0, bar + margin * math.sqrt(j)) for j, bar in enumerate(least_sums(sizes[:levels]), 1)]
     deviations = np.maximum(0, np.diff(sums, prepend=0.0))

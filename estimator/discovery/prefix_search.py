@@ -225,7 +225,7 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the minimum evidence to survive; minus infinity if all continuations survive."""
+    """Return the minimum evidence that a survivor needs; minus infinity if all survive."""
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])

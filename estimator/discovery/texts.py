@@ -121,7 +121,7 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 
 
 def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
-    """Return the confirmation of candidates, without cells shared with clearly existing candidates.
+    """Confirm candidates by cells that they do not share with clearly existing candidates.
 
     Cells that are shared only with other candidates are kept. In a long list, every cell is shared
     with some candidate, so no reports would remain otherwise.

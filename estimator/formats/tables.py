@@ -316,7 +316,7 @@ def as_csv(report: EstimateReport) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV. After the columns of a report, the rows may have further columns."""
+    """Return rows as CSV. Rows may have further columns after those of a report."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()

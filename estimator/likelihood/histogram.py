@@ -27,8 +27,8 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends when a step moves less than this share of the people between bins. A limit ten
-times larger would reduce accuracy.
+"""The iteration ends when a step moves less than this share of the people between bins. With a
+limit ten times as large, shares would be less accurate.
 """
 
 MAX_ACCELERATED = 300

@@ -161,7 +161,7 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
     momentum = (1 + np.sqrt(1 + 4 * climb.momentum**2)) / 2
     weight = (climb.momentum - 1) / momentum
     law_ahead = law + weight * (law - climb.law)
-    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # some probabilities are below 0, outside the simplex
+    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # beyond the simplex, probabilities are below 0
     ahead = np.where(is_too_far, climb.best, np.where(is_beyond, shares, shares + weight * way))
     law_ahead = np.where(is_too_far, climb.law, np.where(is_beyond, law, law_ahead))
     value_ahead, slope, bound = _seen(operators, climb.frequencies, law_ahead)
@@ -179,7 +179,7 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 
 
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the shares after a step up the slope, their symbols' distribution, value and step.
+    """Return the shares after a step, the symbols' distribution, the log-likelihood, the step.
 
     The step is halved until the log-likelihood is at least the value of a parabola with curvature 1
     / step. For a short enough step, the log-likelihood is always above this parabola.

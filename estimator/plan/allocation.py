@@ -10,7 +10,7 @@ are the same multiple of their targets. The curves are then recomputed from the 
 epsilons, and so on until the epsilons no longer change.
 
 If a device answers only some of the questions in a window (``sample``), fewer devices answer each
-question, but with a larger epsilon. Every number of answers per window is tried.
+question, but with a larger epsilon. The search tries every number of answers per window.
 
 For each candidate epsilon, the metric's channel is built again from its definition.
 """
@@ -53,7 +53,7 @@ DIGITS = 6
 """The number of significant digits of an epsilon. More would change errors by a millionth."""
 
 HIGHEST: Final = 2.0**64
-"""Any budget keeps errors below this multiple of their targets, and none below its inverse."""
+"""Errors are always between the targets divided and multiplied by this factor."""
 
 HALVINGS: Final = 60
 """The number of bisections, which locate the multiple's logarithm to the precision of a float."""

@@ -1,6 +1,6 @@
 """The privacy loss of one report if only the tally is published, and users trust the collector.
 
-A report limits what any reader of the report can learn, by the local epsilon. If the collector
+The local epsilon of a report limits what any reader of this report can learn. If the collector
 publishes only the tally of a closed window, the report also hides among the other reports in the
 tally. The tally is then (epsilon, delta)-private with a far smaller epsilon, called *central*. This
 is true only under the following assumptions, which the tally cannot show:
@@ -130,8 +130,8 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     The results are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018,
     "Privacy amplification by subsampling", theorem 9 (a sample of fixed size without replacement;
     one answer changes). The theorem applies if a secret coin selects each device with a probability
-    that does not depend on the device's answers. Given their number, the selected devices are then
-    a random subset.
+    that does not depend on the device's answers. Every set of devices of the same size is then
+    equally likely.
 
     Args:
         epsilon: the epsilon of the tally of the selected devices.

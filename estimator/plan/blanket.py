@@ -188,7 +188,7 @@ POINTS = 2**14
 """The maximum number of nodes of G (see above), for all K together."""
 
 STEP = 0.125
-"""The approximate decrease of log f between adjacent nodes, unless too many are needed."""
+"""The approximate decrease of log f between adjacent nodes. It is larger if nodes run out."""
 
 TAIL = 2.0**-100
 """The probability of the ignored values of K, and of G, on each side of the mean."""
@@ -366,7 +366,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return, in ascending order, what a report not apart may add to G, with probabilities."""
+        """Return the values that a report not apart may add to G, with their probabilities."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True

@@ -66,7 +66,9 @@ ROUNDING = 1 + 2.0**-40
 """A factor that compensates for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""The orders of the moments that are tried. The bound hardly changes between adjacent orders."""
+"""The orders of the moments among which the best bound is chosen. The bound hardly changes
+between adjacent orders.
+"""
 
 ROUNDED = 1 + 2.0**-48
 """A factor that makes a rounded probability at least as large as the exact probability."""
@@ -152,7 +154,7 @@ def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
 
 
 def _tight(possible: list[MetricReports], together: list[MetricReports], most: int, delta: float) -> float:
-    """Return the smallest epsilon that is known to be valid at a delta.
+    """Return the smallest epsilon that can be proved for a delta.
 
     Args:
         possible: the reports that are possible within the ceiling.

@@ -158,7 +158,7 @@ def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric with a guaranteed budget, or None for all windows."""
+    """Return the windows of a metric for which budget is guaranteed, or None for all windows."""
     if not exhausted:
         return None
     # A count is charged after its window has ended. The next window may be charged before that.

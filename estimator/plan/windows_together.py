@@ -54,7 +54,7 @@ MIDDLE: Final = np.array([0.5])
 """The share (or the mean on a range from 0 to 1) with the largest variance between people."""
 
 OPPOSED: Final = 0.25
-"""The most negative covariance between the same people's answers in two windows, without sign.
+"""The magnitude of the most negative covariance of the same people's answers in two windows.
 
 This is the case if half of the people say yes, and all people give the opposite answer later.
 """
@@ -200,7 +200,7 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
 
 def _tests(metric: Metric, today: date) -> int:
-    """Return the number of figures of a question that get a p-value each."""
+    """Return the number of figures of a question that have p-values."""
     window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
     estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
     return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair

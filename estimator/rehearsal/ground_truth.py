@@ -125,7 +125,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of every row that is not blank.
+    """Yield the row number and the cells of every row that is not blank.
 
     As in a spreadsheet, the heading is row 1.
     """

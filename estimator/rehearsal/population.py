@@ -41,10 +41,10 @@ ROUNDING: Final = 1e-9
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The key of the coverage of a whole distribution function."""
+"""The key under which the coverage of a whole distribution function is listed."""
 
 BAND: Final = "at_most"
-"""The statistic of the points of a distribution function."""
+"""The name of the statistic that consists of the points of a distribution function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Population:
         return mean
 
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
-        """Return, for each value that occurs, the share of the devices with this value.
+        """Return the share of devices with each value that occurs.
 
         For sets and texts, these are the shares of members. For a number by group, they are the
         shares of groups.

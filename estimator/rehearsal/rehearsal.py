@@ -202,7 +202,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
         truth: the true answers.
         seed: the seed of all randomness. The same seed gives the same result with the same version
             of numpy.
-        rounds: the number of times that all reports are redrawn to measure the coverage.
+        rounds: the number of repetitions with new reports, which measure the coverage.
         ranges: the ranges of numbers whose shares are requested, each with its metric, start and
             end.
         after_round: a function that is called after each round of each population.
@@ -266,7 +266,7 @@ def _rehearse(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
 
 
 def _texts(estimated: MetricEstimate, findings: TextFindings, population: Population) -> RehearsedTexts:
-    """Compare the texts that were found with the shares of all texts that occur."""
+    """Compare the found texts with the true shares of all texts."""
     found = set(map(str, estimated.figures("found_text").labels))
     truth = {str(text): share for text, share in population.shares_of(population.shares).items()}
     least = min((truth[text] for text in found & truth.keys()), default=1.0)

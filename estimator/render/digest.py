@@ -20,7 +20,7 @@ ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The verdicts on whether answers changed, the most important first."""
 
 WITH_CHANGE: Final = ("changed", "perhaps")
-"""The verdicts for which the sentence on the change is shown."""
+"""The verdicts with which the digest shows the sentence on the change."""
 
 
 class Digest(NamedTuple):

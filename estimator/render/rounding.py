@@ -12,8 +12,8 @@ error; in a sentence, it is the place of the first. If this would move the figur
 interval, a finer place is used: 28 of 28 days are not shown as about 30. Rounding uses exact
 arithmetic on the shortest decimal representation of the float. Estimates are rounded half to even.
 
-Shares are shown in percent. Other figures are shown in the unit of their question. The unit is
-written after the estimate or, without an estimate, after the interval.
+Shares are shown in percent. Other figures are shown in the unit of their question. The unit follows
+the estimate. If there is no estimate, it follows the interval.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Such short intervals result from float arithmetic.
 """
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
-"""A context with more digits than any float, so that nothing is rounded twice."""
+"""A decimal context with more digits than any float, so that each number is rounded once."""
 
 
 @dataclass(frozen=True, slots=True)

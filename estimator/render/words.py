@@ -34,7 +34,7 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""The context for rounding privacy losses, which are rounded up."""
+"""The decimal context in which privacy losses are rounded up."""
 
 LEAST_P: Final = 0.001
 """The smallest p-value that is shown as a number. Smaller p-values would be inaccurate, because the

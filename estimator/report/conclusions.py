@@ -42,7 +42,7 @@ Distances from 3 to 4.2 were tried on uniform, normal and exponential population
 the bracket of the median was about the same for all distances from 3.6 to 4.2."""
 
 FARTHEST: Final = 0.45
-"""The maximum distance from 1/2 of the share of answers above a suggested threshold."""
+"""The share of answers above a suggested threshold differs from 1/2 by at most this much."""
 
 ROUND: Final = 3
 """The number of significant digits of suggested thresholds."""
@@ -244,7 +244,7 @@ def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
 
 
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
-    """Return the ascending positions of the values or coordinates to show, or () without any."""
+    """Return the positions of the values or coordinates to show, in ascending order."""
     group = by_value(estimated)
     if group is None:
         return ()

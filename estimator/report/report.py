@@ -240,8 +240,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     """Refuse a tally that cannot be estimated.
 
     Raises:
-        UnfitTallyError: if the tally cannot be estimated. The message says why, and what would
-            help.
+        UnfitTallyError: if the tally cannot be estimated. The message says why, and what to do.
 
     """
     metric = registry.metrics.get(tally.metric)
@@ -278,7 +277,7 @@ def with_central(
 
 
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
-    """Return the privacy loss that all closed tallies of a window cause together, by window.
+    """Return, for each window, the privacy loss that all its closed tallies cause together.
 
     Args:
         estimated: the estimates of questions and strata.

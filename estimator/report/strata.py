@@ -23,10 +23,10 @@ of D.
 
 Let p be the share of all N installations that participate. Let x be a figure of the participating
 installations, with possible values between m and M. The figure of all installations is then between
-p·x + (1 - p)·m and p·x + (1 - p)·M. The smaller p is, the farther these limits are apart. The
-bounds therefore use the lower end of the interval of p, and both ends of the interval of x. They
-can miss the figure only if an interval is wrong: the interval of x misses x, or D is below its
-interval. The latter happens in at most one of a thousand tallies.
+p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if p is smaller. The bounds
+therefore use the lower end of the interval of p, and both ends of the interval of x. They can miss
+the figure only if an interval is wrong: the interval of x misses x, or D is below its interval. The
+latter happens in at most one of a thousand tallies.
 """
 
 from __future__ import annotations

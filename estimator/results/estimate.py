@@ -47,7 +47,7 @@ NO_LABEL: Final = UNSET
 """The label of a figure that is the only one of its statistic."""
 
 NOTHING: Final = np.zeros(0)
-"""An empty column, for a quantity without a number in any figure."""
+"""An empty column, which represents a quantity that no figure has."""
 
 SHOWN: Final = 6
 """The number of figures that `Figures.__repr__` shows."""
@@ -111,7 +111,7 @@ class Estimate(Record, frozen=True):
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a single point, because hardly any population fits the tally."""
+        """Whether the interval is a single point. If so, hardly any population fits the tally."""
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:

@@ -79,7 +79,7 @@ class Figured:
         return next((group for group in self.groups if group.statistic == statistic), None)
 
     def figures(self, statistic: str) -> Figures:
-        """Return the figures of a statistic, which are empty if the record lacks the statistic."""
+        """Return the figures of a statistic. They are empty if the record lacks this statistic."""
         group = self.group(statistic)
         return Figures.from_rows(()) if group is None else group.figures
 

@@ -117,7 +117,7 @@ def _largest(figures: Figures) -> int:
 
 
 def _clearest(figures: Figures) -> int:
-    """Return the position of the figure whose distance from 0 is the most standard errors."""
+    """Return the position of the figure that is farthest from 0 in standard errors."""
     sizes, errors = abs(figures.unbiased), figures.standard_errors
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 

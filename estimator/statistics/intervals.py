@@ -3,15 +3,15 @@
 The interval for the probability of a binomial count depends only on the count and on the number of
 reports:
 
-* With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. The coverage is at least
-  the confidence for every true value.
-* From 50 reports on, it is Wilson's score interval (Wilson 1927). For epsilon from .5 on, its
-  average coverage is the confidence. Below .5, the average varies by one percent, because few
-  possible counts lie in an interval. If the expected count is small, the coverage of a 95% interval
-  falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
-  4.1.1, who widen three intervals). Here, the intervals of small counts are widened until the
-  coverage is at least 93.1% for every true value. Exact sums of the binomial distribution show that
-  no other interval must be widened.
+* With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. For every true value,
+  its coverage is at least the nominal confidence.
+* From 50 reports on, it is Wilson's score interval (Wilson 1927). If epsilon is at least .5, its
+  average coverage equals the nominal confidence. Below .5, the average varies by one percent,
+  because few possible counts lie in an interval. If the expected count is small, the coverage of a
+  95% interval falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial
+  proportion", section 4.1.1, who widen three intervals). Here, the intervals of small counts are
+  widened until the coverage is at least 93.1% for every true value. Exact sums of the binomial
+  distribution show that no other interval must be widened.
 
 Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction, which is valid
 for any dependence between the counts. So far out in the tails, Wilson's normal approximation would
@@ -308,8 +308,8 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
     The interval contains all shares that neither Hoeffding's bound nor Bernstein's bound excludes.
     Hoeffding's bound uses the span, and Bernstein's bound uses the variance in `score_intervals`
     (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary
-    2.11). Let L be the logarithm of the tail's inverse. Then n t**2 / 2 (variance + span t / 3) is
-    at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
+    2.11). Let L be the negative logarithm of the tail probability. Then n t**2 / 2 (variance + span
+    t / 3) is at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)

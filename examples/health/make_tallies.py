@@ -20,8 +20,7 @@ from estimator.rehearsal.ground_truth import read_csv
 HERE = Path(__file__).parent
 SEED = 7
 FIRST_DAY = 15
-"""The number that gives the day of a year's window when added to the year. For example, year 1 of
-the experiment is window 2026-11-16.
+"""Year 1 of the experiment is the window 2026-11-16, which is this number plus 1.
 """
 
 

@@ -106,7 +106,7 @@ def registry_at(epsilon: float) -> Registry:
 
 
 def play(rounds: int, devices: int, epsilon: float | None, seed: int) -> float:
-    """Learn in rounds, and return the AUC for people who were not learned from.
+    """Learn in rounds, and return the AUC for other people than those learned from.
 
     Each device answers in one round, so it spends epsilon once. An epsilon of None means no
     privacy.

@@ -30,7 +30,7 @@ MEASURED: Final = (
 """The modules that are measured in addition to the trusted core."""
 
 NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
-"""Operators that need the variables to replace as arguments."""
+"""Operators that need arguments: the variables that they replace."""
 
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
@@ -165,7 +165,7 @@ def _faults(source: str, line: int) -> Iterator[Fault]:
 
 
 def _occurrence(source: str, fault: Fault) -> int:
-    """Return the number by which cosmic-ray identifies a fault of an operator."""
+    """Return the number by which cosmic-ray identifies a fault among those of an operator."""
     positions = OPERATORS[fault.operator].mutation_positions
     before = takewhile(lambda node: node is not fault.node, _nodes(source))
     return fault.place + sum(len([*positions(node)]) for node in before)

@@ -1,4 +1,4 @@
-"""The shape of a sliding band, and the variance that it causes, in floats."""
+"""Sliding bands and their variances, computed in floats."""
 
 from __future__ import annotations
 

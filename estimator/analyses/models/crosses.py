@@ -3,7 +3,7 @@
 The reports about a feature form a separate tally of cells and labels. The share of yes within a
 cell is a ratio of two unbiased shares. The module `ratios` computes its interval, which is also
 valid if the ratio depends on few people. The interval is unbounded if any ratio is compatible with
-the reports. Noise is the reason for shrinking the model's weights. They are the most likely weights
+the reports. The model's weights are shrunk because of the noise. They are the most likely weights
 under a prior that consists of a trend along the cells and an independent part for each cell.
 Differences that noise could explain have little effect, and a trend across all cells has more
 effect than a single cell.

@@ -33,8 +33,8 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import student_of
 
 EDGES: Final = 2.0
-"""The penalty, in units of the noise's largest eigenvalue. With half this penalty, the intervals of
-coefficients had too little coverage; see docs/research/models.md.
+"""The penalty, as a multiple of the largest eigenvalue of the noise. With half this penalty, the
+intervals of coefficients had too little coverage; see docs/research/models.md.
 """
 
 FOLDS: Final = 32

@@ -80,7 +80,7 @@ class ShownGroup:
 
     @property
     def rows(self) -> list[tuple[str, Figure]]:
-        """The label of each shown figure, and the figure."""
+        """The shown figures, each with its label."""
         return list(zip(self.labels, self.figures, strict=True))
 
     @property
@@ -128,8 +128,8 @@ class Tracks(Record, frozen=True, kw_only=True):
         down: the distance from the estimate to the lower end of the interval. None if every
             interval begins at 0.
         up: the distance from the estimate to the upper end of the interval.
-        likeliest: the maximum-likelihood value minus the estimate. None if no figure has such a
-            value.
+        likeliest: the maximum-likelihood value minus the estimate. None if there are no such
+            values.
 
     """
 

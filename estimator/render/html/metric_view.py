@@ -37,7 +37,7 @@ from estimator.words import in_unit, plural, short
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 
 Run = Sequence[tuple[int, Estimate]]
-"""The positions and estimates of consecutive windows that have estimates."""
+"""A run of consecutive windows with estimates: the position and the estimate of each."""
 
 MOST_CHANGES = 20
 """The maximum number of changes in the table, the clearest first. JSON contains all changes."""
@@ -51,7 +51,7 @@ values, a window takes more.
 """
 
 REPORTS: Final = "Reports"
-"""The name under which the list of facts shows the number of all reports."""
+"""The name of the fact that gives the number of all reports."""
 
 NO_TALLY: Final = Headline("", "No tally may be shown yet.")
 
