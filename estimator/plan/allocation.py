@@ -196,7 +196,7 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the minimum cost of a window. If questions are drawn, one question is enough."""
+    """Return the minimum cost of a window: of one question with ``sample``, otherwise of all."""
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)

@@ -237,7 +237,7 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports, or else another late window."""
+    """Return the last closed window with reports; if there is none, the best other window."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
