@@ -1,5 +1,5 @@
-"""The collector's cost for bulk reports. They arrive in batches of uploads, with 4 or 256
-reports each."""
+"""The time that a collector takes for reports that arrive in batches of uploads, with 4 or 256
+reports in each upload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The memory of the whole server that one upload takes, for hostile and for honest uploads."""
+"""The memory that hostile and honest uploads take: the memory of the whole server, divided by
+the number of uploads."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Other mechanisms for unit vectors, implemented from their papers for comparison.
 
-Each function takes directions of shape (n, d), and returns an unbiased estimate of each direction
-from one private report, in the same shape. The functions use numpy's random numbers, and are for
-measurement only.
+Each function takes directions, shape (n, d). For each direction, it simulates one private report,
+and returns an unbiased estimate of the direction. The functions use numpy's random numbers, and are
+for measurement only.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ SEED = 1
 EPSILONS = (0.5, 1, 2, 4, 8)
 LENGTHS = (16, 128, 1000)
 DEVICES = 50
-"""The number of reports in a tally. Each tally has a separate window, and so other rotations."""
+"""The number of reports in a tally. Each tally has a different window, and so different
+rotations.
+"""
 
 TALLIES = {16: 600, 128: 200, 1000: 40}
 BY_WIRE = 10

@@ -25,8 +25,8 @@ class Score:
         f1: the F1 score of the first 32 found strings, compared with the 32 most frequent strings.
             Empty places of the list count as misses, so F1 is the number of hits divided by 32.
         ncr: the normalized cumulative rank of the same strings (Wang, Li & Jha 2021, section 6).
-            The most frequent string counts 32, the next 31, and so on; the sum for the found
-            strings is divided by the sum for all 32.
+            The most frequent string has 32 points, the next has 31, and so on. The score is the
+            points of the found strings, divided by the points of all 32 strings.
         proved: the number of found strings. The estimator claims that each of them exists.
         false: the number of found strings that no device had.
         held: the number of found strings that exist and whose interval contains their share.

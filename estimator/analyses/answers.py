@@ -1,4 +1,4 @@
-"""Estimates for questions whose answers are channel inputs: shares, and a mean of numeric answers.
+"""Shares and means, for questions in which each answer is an input of the channel.
 
 Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
 """

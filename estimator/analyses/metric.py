@@ -47,7 +47,7 @@ WITH_SHARES: Final[Mapping[str, str]] = {
 """The analyses that replace those in `ANALYSES` if each number is a separate channel input."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
-"""The analyses of mechanisms that need a separate analysis, for all kinds of questions."""
+"""Mechanisms with a special analysis, which applies to all kinds of questions."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:

@@ -82,7 +82,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
 
 def intervals_of(cross: Cross) -> int:
-    """Return the number of intervals of a pair of questions, except those of the pairs' shares."""
+    """Return the number of intervals of shares within groups, of differences and of the AUC."""
     groups, outcomes = cross.first.size, cross.second.size
     of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
     return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking

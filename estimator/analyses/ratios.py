@@ -129,10 +129,10 @@ class Ratios:
     def widened(self, sample: Sample) -> Ratios:
         """Return the ratios with intervals that remain valid if a ratio depends on few people.
 
-        A ratio depends on few people if there is little noise, and if nearly all or nearly none of
-        the group have the outcome. The few others may be missing from a tally. Fieller's 95%
-        interval is then widened to include a betting interval. Intervals at other levels are
-        widened by the same factors.
+        A ratio depends on few people if there is little noise, and nearly all or nearly none of the
+        group have the outcome. A tally may happen to contain none of the few people who differ.
+        Fieller's 95% interval is then widened to include a betting interval. Intervals at other
+        levels are widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))

@@ -1,4 +1,4 @@
-"""An attack that distinguishes two answers, and so proves a lower bound on epsilon.
+"""An attack that tells two answers apart, which proves a lower bound on epsilon.
 
 The first half of the observations is used to choose an event. Scores are learned from the first
 quarter. The second quarter decides which score and which threshold would prove the largest epsilon.

@@ -189,9 +189,9 @@ def grid_law(channel: Channel) -> ChannelLaw:
 def extreme_of(channel: Channel) -> float:
     """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon.
 
-    A set has the largest probability if the symbol favors as many of its members as possible. It is
-    (1 - 1 / r) / (1 - 1 / e**epsilon) times the probability for a single member, where r is the
-    worst ratio for members.
+    A set has the largest probability if the symbol favors as many of its members as possible. This
+    probability is (1 - 1 / r) / (1 - 1 / e**epsilon) times the probability for a single member,
+    where r is the worst ratio for members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:

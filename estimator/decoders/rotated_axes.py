@@ -142,7 +142,7 @@ def largest_sum(dimension: int, favoured: int) -> float:
 
     For D half-normal variables, the expected sum of the s largest is the integral of E min(s, N)
     over z. N, the number of variables above z, has a binomial distribution. The result is divided
-    by the expected length of a normal vector, which does not depend on the vector's direction.
+    by the expected length of a normal vector, because length and direction are independent.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))

@@ -61,7 +61,7 @@ reserved for texts that are listed because they share cells with common texts.
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes whose continuations are looked up together, in some megabytes."""
+"""The number of prefixes whose continuations are looked up together. They take some megabytes."""
 
 _FIELDS: Final = 4
 """The number of fields of a survivor: evidence, the index of the prefix, the next bits, and whether

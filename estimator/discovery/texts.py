@@ -50,7 +50,8 @@ class Texts:
             can confirm. ``shares`` contains an unclear text only if an analyst requested it and
             some group is usable.
         candidates: the number of tested texts.
-        certain: the number of texts that occur with certainty, at a simultaneous confidence of 95%.
+        certain: the number of texts that certainly occur. With a probability of 95%, all of these
+            statements are true.
 
     """
 

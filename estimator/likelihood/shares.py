@@ -45,8 +45,8 @@ this causes in each share is about 4% of the standard error.
 """
 
 ROUNDING = 2.0**-42
-"""The rounding error of mean logarithms after transforms in 64 bits. The slack is at least this
-number times n.
+"""The rounding error of a mean log-likelihood that 64-bit transforms compute. The slack is at least
+this number times n.
 """
 
 MAX_ROUNDS = 1000

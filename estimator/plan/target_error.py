@@ -4,7 +4,7 @@ A share counts as detected if its 95% interval lies above 0. The interval is not
 values. The smallest detectable share is detected with a probability of 80%. If the number of
 reports that support a value is binomial, the search has two steps. It finds the smallest number
 whose interval lies above 0, and then the share with which this number is reached in 80% of cases.
-Otherwise, the estimate is treated as normal, with the variance of the worst population with this
+Otherwise, the estimate is treated as normal, with the largest variance of any population with this
 share.
 """
 

@@ -54,7 +54,7 @@ MIDDLE: Final = np.array([0.5])
 """The share (or the mean on a range from 0 to 1) with the largest variance between people."""
 
 OPPOSED: Final = 0.25
-"""The magnitude of the most negative covariance of the same people's answers in two windows.
+"""The magnitude of the most negative covariance between a person's answers in two windows.
 
 This is the case if half of the people say yes, and all people give the opposite answer later.
 """

@@ -179,8 +179,8 @@ class Population:
         answers: the distinct answers.
         shares: the share of each answer in the population, shape (len(answers),). They add up to 1.
         devices: the number of devices that record an answer.
-        at_hand: the number of devices that give each answer, shape (len(answers),). None if rounds
-            draw the answers according to ``shares``.
+        at_hand: the number of devices that give each answer, shape (len(answers),). None if the
+            answers are drawn at random by ``shares``.
         is_known: whether the user provided the shares of the answers. If not, all are equally
             likely.
 

@@ -135,7 +135,7 @@ class Estimate(Record, frozen=True):
         )
 
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
-        """Return the estimate as a figure. Only the single figure of a statistic needs no label."""
+        """Return the estimate as a figure. A statistic's only figure needs no label."""
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )

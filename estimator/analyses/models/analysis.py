@@ -19,8 +19,8 @@ and the number of reports.
   s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2, and
   M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A. The Frobenius norm of D is at most
   |A*| |dC| |A|, and its trace is at most root(d) times this bound.
-* For any mean, |b*| is at most |A*| (|k| + |dk|). The coefficients therefore move by at most this
-  bound plus its correction, plus |b| and its correction for the tally's mean.
+* For any mean, |b*| is at most |A*| (|k| + |dk|). The coefficients therefore move by at most the
+  sum of four numbers: this bound, |b|, and the corrections of both for the bias.
 """
 
 from __future__ import annotations
