@@ -50,7 +50,7 @@ ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A narrower range for a number, and the error of the clipped mean."""
+    """A narrower range for a number. Errors compare the clipped mean with the unclipped mean."""
 
     high: Annotated[float, says("the largest answer; larger numbers are counted as this number.")]
     bias: Annotated[float, says("the mean of the numbers clipped at high, minus the mean of all numbers.")]
