@@ -163,7 +163,7 @@ class _Frame:
         """
         most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
         longest = 1.0
-        while FINEST < longest < 2 * most * math.sqrt(share * self.size):  # beyond that it does not keep up
+        while FINEST < longest < 2 * most * math.sqrt(share * self.size):  # longer ones do not shrink
             part = np.clip(self.analysis(left), -most, most)
             numbers += part
             left = left - self.synthesis(part)

@@ -284,7 +284,7 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Repeated calls share the preparation.
+        """Return a function that draws tallies. All preparation is done here, and not in each draw.
 
         Args:
             laws: for each distinct answer of the devices, its possible encodings.

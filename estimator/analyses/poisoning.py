@@ -113,11 +113,11 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _log_chance(statistic: float, symbols: int) -> float:
-    """Return the log of a bound on the chance that a drawn tally has at least this statistic.
+    """Return the logarithm of an upper bound on the p-value of a statistic.
 
-    The statistic measures the distance from the distribution that the tally is drawn from. Source:
-    Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy", theorem 1.2,
-    which applies to any number of reports.
+    This p-value is the probability that a drawn tally is at least this far from the distribution
+    that it is drawn from. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in
+    relative entropy", theorem 1.2, which applies to any number of reports.
     """
     distance, free = statistic / 2, symbols - 1
     return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance

@@ -236,7 +236,7 @@ class OtherSdk:
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Return a new device, like a `MakeDevice`. The program already knows the questions."""
+        """Return a new device of the program, which already knows the questions."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 

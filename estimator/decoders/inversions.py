@@ -207,7 +207,7 @@ def blocks_of(channel: Channel) -> Blocks | None:
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. Repeated calls share the preparation.
+    """Return a function that draws tallies of a channel. The preparation is done only once.
 
     For sets, the returned function takes the number of devices that drew each member.
     """

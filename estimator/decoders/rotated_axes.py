@@ -138,7 +138,7 @@ def gain_of(channel: RotatedAxes) -> float:
 
 @lru_cache
 def largest_sum(dimension: int, favoured: int) -> float:
-    """Return the expected sum of a random unit vector's s largest coordinates, without signs.
+    """Return the expected sum of the s largest absolute coordinates of a random unit vector.
 
     For D half-normal variables, the expected sum of the s largest is the integral of E min(s, N)
     over z. N, the number of variables above z, has a binomial distribution. The result is divided

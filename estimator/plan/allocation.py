@@ -4,10 +4,10 @@ The error of a metric is the standard error of a share if all shares are equal, 
 error of a mean in the worst population. The variance is the sum of two parts: the variance of the
 answers themselves, and noise that falls with epsilon almost like e**epsilon / (e**epsilon - 1)**2.
 This formula is exact for randomized response, and for subset selection of many values (Ye & Barg
-2018, theorem III.1). The noise of the real channel at one epsilon therefore determines the error at
-all epsilons, which is called the metric's curve. Bisection finds the epsilons at which all errors
-are the same multiple of their targets. The curves are then recomputed from the channels at these
-epsilons, and so on until the epsilons no longer change.
+2018, theorem III.1). The noise of the real channel at one epsilon therefore determines a curve: the
+error of the metric at every epsilon. Bisection finds the epsilons at which all errors are the same
+multiple of their targets. The curves are then recomputed from the channels at these epsilons, and
+so on until the epsilons no longer change.
 
 If a device answers only some of the questions in a window (``sample``), fewer devices answer each
 question, but with a larger epsilon. The search tries every number of answers per window.

@@ -215,7 +215,7 @@ def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]]
     Even a small file of tallies may require a large number of shares.
 
     Raises:
-        TalliesError: if the estimates would exceed the limit. The message says what would help.
+        TalliesError: if the estimates would exceed the limit. The message says what to do.
 
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}

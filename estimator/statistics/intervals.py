@@ -22,16 +22,16 @@ other reports.
 
 Score intervals like Wilson's are also used for bounded variables.
 
-The interval for the mean of bounded numbers is valid for every distribution. It comes from imagined
-bets. A gambler claims that the mean is larger than some value m, and bets a stake on each number.
-If the mean is m or less, the gambler's expected wealth is at most 1, and so is the expected average
-wealth of several gamblers. By Markov's inequality, the average wealth exceeds 1 / a with a
-probability of at most a. The interval consists of all m for which the average wealth stays below 1
-/ a. Stakes are fixed before the first number, so the order of the numbers does not matter. The
-wealth depends on how much the numbers vary, so no bound on their variance is needed. The interval
-is half as wide as the interval from Bernstein's inequality (Waudby-Smith & Ramdas 2024, "Estimating
-means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of them, and
-hedging by a bet to either side).
+The interval for the mean of bounded numbers is valid for every distribution. It follows from an
+imagined series of bets. A gambler claims that the mean is larger than some value m, and bets a
+stake on each number. If the mean is m or less, the gambler's expected wealth is at most 1, and so
+is the expected average wealth of several gamblers. By Markov's inequality, the average wealth
+exceeds 1 / a with a probability of at most a. The interval consists of all m for which the average
+wealth stays below 1 / a. Stakes are fixed before the first number, so the order of the numbers does
+not matter. The wealth depends on how much the numbers vary, so no bound on their variance is
+needed. The interval is half as wide as the interval from Bernstein's inequality (Waudby-Smith &
+Ramdas 2024, "Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a
+mixture of them, and hedging by a bet to either side).
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:
     """Return the logarithm of the gamblers' mean wealth, shape (draws,).
 
-    They claim that the true means are larger than the given means.
+    The gamblers claim that the true means are larger than the given means.
     """
     staked = np.minimum(stakes, MOST_STAKED / means[:, np.newaxis])
     gains = values - means[:, np.newaxis]

@@ -12,7 +12,9 @@ from scipy.sparse import block_array, eye_array, hstack, kron, vstack
 from estimator.statistics.arrays import Floats
 
 ANSWERS: Final = 17
-"""The number of answers from 0 to 1 with a bounded variance. Negative answers are symmetric."""
+"""The number of answers from 0 to 1 with a bounded variance. By symmetry, negative answers have
+the same variances.
+"""
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
