@@ -67,7 +67,7 @@ def mutants_refused() -> int:
 
 def vectors() -> int:
     """Return the number of cases in the vectors that both SDKs read."""
-    paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # the cases are in the others
+    paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # it has no cases
     documents = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     return sum(
         len(document) if isinstance(document, list) else sum(map(len, document.values())) for document in documents
