@@ -1,4 +1,4 @@
-"""Tells the app when given fractions of the device's lifetime budget have been spent."""
+"""Tells the app when the device has spent given fractions of its lifetime budget."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long a check of the budget waits for the ledger. The next check covers a failed check."""
+"""How long a check of the budget waits for the ledger. If it fails, the next check catches up."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
-    """Return the fractions as floats in ascending order; `look` uses their decimal digits.
+    """Return the fractions as floats in ascending order.
 
     Raises:
         TypeError: if the fractions are not a list of numbers.
@@ -40,10 +40,10 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
 
 
 class BudgetWatch:
-    """Calls back once per process for each fraction of the lifetime budget that is reached."""
+    """Calls the app once per process for each fraction of the lifetime budget that is spent."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Take the callback and its fractions.
+        """Store the callback and the fractions.
 
         Raises:
             TypeError: if the fractions are not a list of numbers.
@@ -57,7 +57,7 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call back for fractions reached since the last check; the app does not wait for this."""
+        """Call the app for each fraction reached since the last check. The app does not wait."""
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:
@@ -72,7 +72,7 @@ class BudgetWatch:
     def _call_back(self, fraction: float, status: BudgetStatus) -> None:
         try:
             self._on_budget(fraction, status)
-        except Exception as error:  # noqa: BLE001 the host's code may do anything, and uploads go on
+        except Exception as error:  # noqa: BLE001 the app's callback may raise anything, and must not stop uploads
             warn("on_budget failed: %s", type(error).__name__)
 
     def _read(self, connection: sqlite3.Connection) -> tuple[int, BudgetStatus]:

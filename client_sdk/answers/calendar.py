@@ -35,11 +35,11 @@ class EndedCount(NamedTuple):
 
 
 class Due(NamedTuple):
-    """The work that is due at an instant.
+    """The work that a device must do at an instant.
 
     Attributes:
-        windows: the current windows, in the order in which their slots are paid for.
-        next_s: when the next work will be due, in Unix seconds; None if there will be none.
+        windows: the current windows, in the order in which the device pays for their slots.
+        next_s: when more work will be due, in Unix seconds; None if no more work will be due.
 
     """
 
@@ -52,7 +52,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
 
     Args:
         registry: the questions.
-        instant_s: Unix seconds, as the ledger counts time.
+        instant_s: the current Unix time in seconds, as kept by the ledger.
         releases: future instants at which held-back reports may leave.
 
     """
@@ -67,7 +67,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
 
 
 def has_slots(registry: Registry, definition: Metric) -> bool:
-    """Whether a metric is charged when its window begins, and not when an answer is recorded."""
+    """Whether a metric is charged when its window begins, not when an answer is recorded."""
     return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
 
 

@@ -1,7 +1,7 @@
 """The extent of the user's consent: everything, nothing, or some purposes.
 
-A set of purposes covers a question if all purposes of the question are in the set. A question
-without a purpose is covered only if the user has agreed to everything.
+A set of purposes covers a question if it contains all purposes of the question. A question without
+a purpose is covered only if the user has agreed to everything.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 class Agreement:
     """The user's consent, and the purposes of all questions with data in the ledger.
 
-    ``groups`` has each question's purposes as one text; only reports with equal texts share an
-    upload. Nothing new is recorded for ``withheld`` questions. If a withheld question is also
-    ``declined``, its waiting data is deleted.
+    ``groups`` maps each question to its purposes, joined into one text. Only reports with equal
+    texts share an upload. Nothing new is recorded for ``withheld`` questions. The waiting data of a
+    question in both ``withheld`` and ``declined`` is deleted.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -72,7 +72,7 @@ class Agreement:
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether a consent (None: the current one) covers the question with this name."""
+        """Whether a consent covers the question with this name; None means the current consent."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
@@ -81,9 +81,9 @@ class Agreement:
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a slot or report; None if it lacks consent or is no longer asked.
+        """Return the metric of a slot or report; None without consent, or if it is no longer asked.
 
-        The edition may belong to another stratum: the device's stratum when the window began.
+        The edition may belong to the stratum that the device had when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
@@ -91,7 +91,7 @@ class Agreement:
         return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
-        """Look up earlier registries' questions, whose purposes still apply to waiting reports."""
+        """Find the purposes of earlier registries' questions; their reports may still wait."""
         unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)

@@ -1,14 +1,14 @@
-"""Counts that are added up over a window and reported once, when the window has ended.
+"""Sums and days of use that a device adds up over a window, and reports once the window has ended.
 
-A count in memory lives as long as its process. If the registry sets ``persist``, the running count,
-which is a true answer, is stored in the ledger's file until its window has ended.
+A count in memory is lost when its process ends. If the registry sets ``persist``, the running count
+is stored in the ledger's file until its window has ended. The running count is a true answer.
 
-Days of use work in the same way. Each day is one row in the file's table of counts, and is stored
-until no future report can count it. The row's window is the day. The row's edition is empty, since
-the day remains a day of use when the question's epsilon changes. A window's report counts the days
-of use in a period that ends with the window's last day. The report is made when the app first runs
-after that day, but only if the window itself had a day of use. A filled-in question is reported for
-every window in which the app ran.
+Days of use work in the same way. Each day is one row in the file's table of counts, stored until no
+future report can include the day. The row's window is the day. The row's edition is empty, because
+the day remains a day of use if the question's epsilon changes. A window's report counts the days of
+use in a period that ends with the window's last day. The device makes the report when the app first
+runs after that day, but only if the app was used within the window itself. A question with a fill
+is reported for every window in which the app ran.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Return the file's counts of ended windows, one per window, for questions still defined."""
-    sums: dict[tuple[str, str], int] = {}  # a device that changes its stratum has a row for each stratum
+    """Return the counts of ended windows in the file, one per window, for metrics still defined."""
+    sums: dict[tuple[str, str], int] = {}  # the file has one row for each stratum that the device was in
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
             sums[name, text] = min(sums.get((name, text), 0) + count, _most(registry.metrics[name]))
@@ -139,7 +139,7 @@ Randomize = Callable[[Metric, object], Randomized]
 
 
 class CountReports(NamedTuple):
-    """Adds to counts and reports them, each within a transaction that the caller has begun."""
+    """Adds to counts and reports them. The caller begins and commits each transaction."""
 
     registry: Registry
     agreement: Agreement
@@ -168,7 +168,8 @@ class CountReports(NamedTuple):
         """Report the counts of ended windows; return whether any were deleted from the file."""
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
-                # a count that was queued stays in memory: this transaction may still be rolled back
+                # keep the count in memory after queuing its report: the transaction may still be
+                # rolled back
                 self.counts.drop(ended)
         for ended in ended_persistent(connection, self.registry, instant_s):
             self._report(connection, coins, ended, instant_s, randomize)
@@ -232,9 +233,9 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield windows that have a day of use or a filled-in "no answer", but no other report."""
+    """Yield windows with a day of use, or with a "no answer" report, that have no other report."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
-    # after a change of stratum, these reports remain in the device's former stratum
+    # if the device has changed its stratum, these reports stay in the former stratum
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
     for window in sorted(used.union(*filled)):
         if not _is_reported(connection, definition.name, window):
@@ -247,7 +248,7 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
-    """Whether a day is no longer needed, because no future report can count it."""
+    """Whether no future report can include a day of use."""
     if definition is None or definition.kind.call != "active":
         return True
     period_s = definition.kind.most * DAY_S
@@ -262,6 +263,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether any edition of a metric has reported for a window, or will no longer do so."""
+    """Whether a report of the metric was made for a window, in any edition, or never will be."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

@@ -1,18 +1,17 @@
-"""Work that is due without an answer: slots when a window begins, counts after it has ended.
+"""Work that the calendar makes due, without an answer: charges of new windows, ended counts.
 
-A slot is a charge that is made because its window began, whether or not anything is recorded in it.
-A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
-its report in that same transaction. Counts are reported when their window has ended.
+A *slot* is a charge that the device makes when a window begins, whether or not the app records an
+answer. If the registry defines a fill for the metric, the same transaction also queues a report
+that says "no answer". Counts are reported when their window has ended.
 
-The rule for filled-in questions: whatever sequence of registries a device gets, it sends the same
-report for a window whether or not anything was recorded. *The same* means the same metric, edition
-and window, and the same earliest instant of leaving. *Whether or not* compares two devices whose
-apps run and look at the clock at the same instants.
+Questions with a fill follow one rule: whether or not the app records an answer, the device sends a
+report of the same metric, edition and window, at the same earliest instant. The rule compares two
+devices that receive the same sequence of registries, and whose apps run and read the clock at the
+same instants.
 
-The rule is true because no decision depends on an answer. A metric with a slot is paid for when its
-window begins, and a report that says "no answer" is queued in the same transaction. An answer can
-only replace the symbol in this waiting report. New registries, clock changes and opting out
-therefore act on the same reports on every device.
+The rule is true because no decision depends on an answer. The charge and the "no answer" report
+exist before any answer is recorded. An answer can only replace the symbol in the waiting report.
+New registries, clock changes and opting out therefore affect the same reports on every device.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ class Dues:
     """Does the work that the calendar makes due, within a transaction of the ledger.
 
     Attributes:
-        looks_ahead: whether work can become due by the calendar alone, without a recorded answer.
-        adds_up: whether any metric counts something or adds up days of use.
+        looks_ahead: whether work can become due without a recorded answer.
+        adds_up: whether any metric is a count or a number of days of use.
         counts: the counts that are kept in memory.
         counting: adds to counts, and reports them.
-        has_leftovers: whether counts were deleted from the file, so that its log may still contain
+        has_leftovers: whether counts were deleted from the file. The file's log may still contain
             traces of them.
 
     """
@@ -61,7 +60,7 @@ class Dues:
         self.adds_up = any(metric.kind.call != "record" for metric in metrics)
         self.counts = RunningCounts()
         self.counting = CountReports(registry, agreement, self.counts)
-        # a process that was killed may have left traces
+        # a process that was killed may have left traces of counts in the log
         self.has_leftovers = any(metric.persist for metric in metrics)
         self._registry = registry
         self._agreement = agreement
@@ -72,16 +71,16 @@ class Dues:
         """Do all work that is due at an instant."""
         randomize = partial(self._randomize, connection)
         drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
-        # Slots come before counts that have ended: if a ceiling does not allow both, a filled-in
-        # question's report must not reveal whether anything was counted. `feasibility` finds such
-        # ceilings.
+        # Slots come before ended counts. If a ceiling allows only one of the two, the report of a
+        # question with a fill must not reveal whether anything was counted. `feasibility` finds
+        # such ceilings.
         for window in calendar.due(self._registry, instant_s).windows:
             participation.open_slots(
                 connection, self._registry, secret, window, instant_s, is_covered=self._agreement.takes
             )
         if self._fills_in:
             fill_in(connection, self._agreement.asked, coins, randomize)
-        # an earlier registry may have left counts
+        # counts of an earlier registry may remain
         if self.adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
             self.has_leftovers |= self.counting.report_ended(connection, coins, instant_s, randomize)
         close_ended(connection, instant_s)
@@ -93,11 +92,11 @@ def fill_in(
     coins: Coins,
     randomize: Callable[[Metric, object], Randomized],
 ) -> None:
-    """Queue the reports of open slots whose metrics are filled in.
+    """Queue a "no answer" report for each open slot of a metric with a fill.
 
     Args:
         connection: within a write transaction.
-        asked: returns the metric for a slot's key; None if the metric is not asked.
+        asked: returns the metric for a slot's key; None if the device no longer asks it.
         coins: the source of randomness.
         randomize: returns the randomized form of the input that stands for "no answer".
 
@@ -130,7 +129,7 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports whose metric is no longer asked in their window."""
+    """Drop and count held-back reports of metrics that are no longer asked in their window."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

@@ -1,9 +1,9 @@
 """Mistakes in an app's calls to the SDK, and how the SDK limits their effects.
 
-An answer outside its domain is replaced by a random input, and a call with a name that the registry
-does not define has no effect. No error is raised, because a crashed app or a missing report would
-reveal something about the answer. For the same reason, mistakes are counted in memory only: data on
-the device must not depend on whether an answer was valid.
+An answer outside its domain is replaced by a random input. A call with an undefined name has no
+effect. Neither raises an error, because a crashed app or a missing report would reveal something
+about the answer. For the same reason, mistakes are counted only in memory: data on the device must
+not depend on whether an answer was valid.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The reason under which invalid answers are counted. Calls return the same as for valid ones."""
+"""The reason for an invalid answer in counts. Its call returns the same as for a valid answer."""
 
 
 class Mistakes:
-    """The mistakes found in one process. All are counted; the first of each metric is logged."""
+    """Counts the mistakes in one process, and logs the first mistake of each metric."""
 
     def __init__(self) -> None:
         """Start without mistakes."""

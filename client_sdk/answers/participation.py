@@ -1,8 +1,8 @@
 """Decides which questions this device answers in a window.
 
-The decision depends on the calendar, the ledger and the device's secret, but never on an answer. A
-selected question is paid for when its window begins, whether or not anything is recorded. Therefore
-neither the device's silence nor its spending reveals anything about the answers.
+The decision depends on the calendar, the ledger and the device's secret, but never on an answer.
+The device pays for a selected question when its window begins, whether or not the app records an
+answer. Therefore neither a missing report nor the spent budget reveals anything about answers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""The number of random bits in a uniform fraction, which equals the precision of a float."""
+"""The number of random bits in a uniform fraction: the precision of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The first instant after the last valid window. The SDK rejects clocks that show this instant."""
+"""The end of the last valid window. The SDK rejects a clock that shows this instant or later."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
@@ -42,7 +42,7 @@ def window_nanos(registry: Registry, day: Window) -> int:
     return sum(costliest[: registry.budget.answers])
 
 
-def open_slots(  # noqa: PLR0913 who takes part, and when
+def open_slots(  # noqa: PLR0913 what the selection depends on
     connection: sqlite3.Connection,
     registry: Registry,
     secret: bytes,
@@ -51,7 +51,7 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge the slots of a window. Only the first transaction in the window does this.
+    """Charge the slots of a window, in the first transaction of the window.
 
     Args:
         connection: within a write transaction.
@@ -59,9 +59,9 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
         secret: the device's key.
         window: the window that has begun.
         instant_s: an instant within the periods that the slots are charged to.
-        is_covered: returns whether the user has agreed to a question, by its name. A selected
-            question without consent is not replaced by another, so that a user who often changes
-            their consent is not asked more often.
+        is_covered: returns whether the user has agreed to a question, by its name. If the device
+            selects a question without consent, it selects no other instead. Otherwise, a user who
+            often changes their consent would be asked more often.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
@@ -70,7 +70,7 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     periods = Periods.at(registry.budget, instant_s)
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
-        # A stop does not change the selection: no other question replaces a stopped one.
+        # A stopped question may be selected, but is not charged; no other question replaces it.
         is_asked = is_covered(definition.name) and not registries.is_stopped(connection, *key[:2])
         if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)
@@ -93,19 +93,19 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Return ``answers`` different metrics, chosen pseudo-randomly from the secret and window."""
+    """Choose ``answers`` different metrics pseudo-randomly, from the secret and the window."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
 def _is_paced(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> bool:
-    """Whether this is the window of its stratum in which the device participates.
+    """Whether the device participates in this window.
 
-    All windows until the last question expires are divided into as many strata as the remaining
-    budget can pay for windows. The device participates in one random window of each stratum. The
-    length of a stratum is computed when the stratum begins, so that windows in which the device was
-    off are made up for later, and the budget lasts until the end.
+    The device divides all windows until the last question expires into strata: as many as the
+    remaining budget can pay for windows. It participates in one random window of each stratum. It
+    computes the length of a stratum when the stratum begins. Later strata are therefore shorter if
+    the device was off for some windows, and the budget lasts until the end.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -128,7 +128,8 @@ def _stratum_length(
 ) -> int | None:
     """Return the number of windows in a stratum; None if the budget cannot pay for any window.
 
-    A fractional length is rounded up with the probability of its fractional part, otherwise down.
+    A fractional length is rounded randomly, so that its mean is exact: 2.3 becomes 3 with
+    probability 0.3.
     """
     left_nanos = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
     window_nanos = sum(metric.epsilon_nanos for metric in metrics)
@@ -143,7 +144,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when a later window begins; `NEVER_S` if no collector accepts its reports."""
+    """Return when the window that is ``windows`` later begins; `NEVER_S` if it is not valid."""
     try:
         return later(window, windows).starts_at
     except WindowError:

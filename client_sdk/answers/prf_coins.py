@@ -1,8 +1,9 @@
 """Pseudo-random coins from the device's secret: the same labels always give the same coins.
 
-The key of the coins is the HMAC-SHA-256 of the labels under the secret. Each label is preceded by
-its length, so that no two purposes share a coin. The coins are the HMAC-SHA-256 of 0, 1, 2, … under
-this key (as HKDF expands a key, RFC 5869, section 2.3, but with a wider counter).
+The key of the coins is the HMAC-SHA-256 of the labels under the secret. The length of each label
+precedes it, so that different lists of labels never give the same key. The coins are the
+HMAC-SHA-256 of 0, 1, 2, … under this key. HKDF expands a key in a similar way (RFC 5869, section
+2.3), but with a shorter counter.
 """
 
 from __future__ import annotations

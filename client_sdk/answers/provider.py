@@ -1,14 +1,14 @@
 """Calls functions of the app to get answers about its state, once in each window.
 
 Only the calendar decides when a function is called: after a window has begun, or when the program
-starts within a window. Before the call, one transaction charges and queues a placeholder report:
-"no answer" if the question is filled in, and a random answer otherwise. Therefore a report leaves
-at the same instant whatever the function does, even if the function ends the process. The
-transaction also claims the window, so that no other process calls its function for this window.
+starts within a window. Before the call, one transaction *claims* the window, so that no other
+process calls its function for this window. The same transaction charges and queues a placeholder
+report: "no answer" if the question has a fill, and a random answer otherwise. Therefore the report
+is sent at the same instant whatever the function does, even if it ends the process.
 
-The return value is randomized immediately. `CALL_S` after the claim, or when the program ends, a
-second transaction replaces the placeholder's symbol, whatever the outcome of the call. The function
-cannot influence the time of this transaction. Neither the file nor its timestamps therefore reveal
+The return value is randomized immediately. A second transaction replaces the placeholder's symbol,
+whatever the outcome of the call: `CALL_S` after the claim, or when the program ends. The function
+cannot influence the time of this transaction. Therefore neither the file nor its timestamps reveal
 the outcome.
 """
 
@@ -44,33 +44,33 @@ if TYPE_CHECKING:
     import sqlite3
 
 CALL_S = 5.0
-"""How long a function may take: long enough for a slow disk or a local database."""
+"""How long a function may take. A slow disk or a local database responds within this time."""
 
 HELD_S = CALL_S + 2.0
-"""How long the report is held back, even from a flush: the answer must reach the ledger first."""
+"""How long even a flush does not send the report, so that the answer can reach the ledger first."""
 
 CLAIM_S = 1.0
-"""How long `Provider.provide` waits for the claim of a window. Opening a ledger takes 30 ms on an
-idle machine."""
+"""How long `Provider.provide` waits until the ledger has claimed a window. Opening a ledger takes
+30 ms on an idle machine."""
 
 PATIENCE_S = 0.1
-"""How long `Provider.provide` waits, after the claim, for the function to return."""
+"""How long `Provider.provide` then waits for the function to return."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long a claim waits for the ledger. The app itself waits only `CLAIM_S` for the claim."""
+"""How long claiming a window waits for the ledger. The app itself waits for only `CLAIM_S`."""
 
 LOOK_AGAIN_S = 60.0
-"""The pause before the next look if the ledger or the clock could not be used."""
+"""The pause before the next attempt if the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
-"""The longest time between looks at the clock, because timeouts stop while a computer sleeps."""
+"""The maximum time between readings of the clock: timeouts stop while a computer sleeps."""
 
 _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
 
 
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """A call in progress; ``is_over`` means that its return value is no longer used."""
+    """A call in progress; if ``is_over``, its return value is ignored."""
 
     key: SlotKey
     until_s: float
@@ -81,11 +81,11 @@ class _Asked:
 
 @dataclass(slots=True, eq=False)
 class _Provided:
-    """A function and its next step: a look at the ledger, or the end of its call.
+    """A function of the app, and when to call it next or to end its call.
 
     Attributes:
         due_s: the Unix time before which no call is due.
-        look_s: the instant of the next look, by the monotonic clock.
+        look_s: when the thread considers this function next, on the monotonic clock.
         is_running: whether the function still runs, perhaps since an earlier window.
 
     """
@@ -107,7 +107,7 @@ class _Provided:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nobody has to wait for the function: it has returned, or it was not due."""
+        """Whether `provide` can stop waiting: the function has returned, or no call was due."""
         return self.call is None or self.call.has_returned
 
 
@@ -124,7 +124,7 @@ class Provider:
         coins: Coins,
         leave: Callable[[float, float], None],
     ) -> None:
-        """Prepare; ``leave`` gets the seconds until a report leaves, and the current Unix time."""
+        """Prepare; ``leave`` gets the seconds until a report is sent, and the current Unix time."""
         self._ledger_thread = ledger_thread
         self._schedule = schedule
         self._mistakes = mistakes
@@ -140,7 +140,7 @@ class Provider:
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
         """Call a function each time its question is due, perhaps now; wait briefly for the answer.
 
-        Thanks to the wait, even a short-lived command records its answer.
+        Because of the wait, even a command that ends at once can record its answer.
         """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))
@@ -149,7 +149,7 @@ class Provider:
                 self._thread = threading.Thread(target=self._serve, name="hearsay-provider", daemon=True)
                 try:
                     self._thread.start()
-                except RuntimeError:  # no memory, or the program ends
+                except RuntimeError:  # out of memory, or the program is ending
                     self._thread = None
                     return
             self._changed.notify_all()
@@ -157,7 +157,7 @@ class Provider:
                 self._changed.wait_for(lambda: provided.is_settled or self._has_ended, PATIENCE_S)
 
     def look(self) -> None:
-        """Check all questions again, because the user's consent has changed."""
+        """Consider all questions again, because the user's consent has changed."""
         with self._changed:
             for provided in self._provided.values():
                 provided.due_s, provided.look_s = 0.0, -math.inf
@@ -173,7 +173,7 @@ class Provider:
             self._store(definition, call, 0.0)
 
     def hurry(self) -> None:
-        """For tests: call the functions that are due, and store each answer when it is returned."""
+        """For tests: call all functions that are due, and store each answer at once."""
         with self._stepping:
             provided = list(self._provided.values())
             for each in provided:
@@ -204,12 +204,12 @@ class Provider:
                 for each in due:
                     try:
                         (self._look if each.call is None else self._conclude)(each)
-                    except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
+                    except Exception as error:  # noqa: BLE001 no failure, such as a clock's, may end the thread
                         warn("a provided function could not be called: %s", type(error).__name__)
                         each.look_s = time.monotonic() + LOOK_AGAIN_S
 
     def _look(self, each: _Provided) -> None:
-        """Call a function if its question is due and no process has called its function yet."""
+        """Call a function if its question is due and no other process has claimed the window."""
         definition = each.definition
         wait_s, key = LOOK_AGAIN_S, None
         if not self._schedule.agreement.takes(definition.name):
@@ -233,7 +233,7 @@ class Provider:
     def _start(self, each: _Provided, call: _Asked) -> None:
         """Call a function in a separate thread, if one can be started."""
         run = partial(self._run, each, each.function, call)
-        with contextlib.suppress(RuntimeError):  # no memory
+        with contextlib.suppress(RuntimeError):  # out of memory
             threading.Thread(target=run, name="hearsay-provided", daemon=True).start()
             each.is_running = True
 
@@ -242,7 +242,7 @@ class Provider:
         leaves_in_s = jitter(HELD_S, SPREAD_S)
         work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
         key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)
-        if key is not None and definition.fill is None:  # a filled-in report leaves after its window
+        if key is not None and definition.fill is None:  # a report with a fill is sent after its window
             self._leave(leaves_in_s, clock_s)
         return key
 
@@ -293,7 +293,7 @@ class Provider:
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the placeholder's symbol by the symbol of the return value or of "no answer"."""
+        """Replace the placeholder's symbol by the result of the call, or by "no answer"."""
         with self._changed:
             if each.call is None:
                 return
@@ -303,13 +303,13 @@ class Provider:
         self._store(definition, call, LEDGER_DEADLINE_S)
 
     def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:
-        """Replace the symbol, even if another process uses the ledger for a while."""
+        """Replace the symbol; retry for a while if another process uses the ledger."""
         with contextlib.suppress(LedgerError):
             work = partial(self._replace, definition=definition, call=call)
             self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)
 
     def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
-        """End a call; its return value is no longer used."""
+        """End a call; ignore its return value from now on."""
         call, each.call = each.call, None
         assert call is not None  # noqa: S101 the callers have checked this
         call.is_over = True
@@ -319,7 +319,7 @@ class Provider:
         if not self._schedule.agreement.takes(definition.name):
             return
         if charges.slot(connection, call.key) is not Slot.AWAITED:
-            return  # the user opted out meanwhile
+            return  # the user has opted out during the call
         randomized = call.randomized
         if randomized is None:
             randomized = self._schedule.randomize(

@@ -1,17 +1,17 @@
 """A true answer after randomization: a symbol, or a permanent answer that yields symbols.
 
-A permanent answer is chosen once, pseudo-randomly from the device's secret. Each edition of a
-question and each secret has its own permanent answers; opting out and in again creates a new
-secret. For one edition and one secret, the permanent epsilon limits what all reports of an
-unchanged answer reveal together. The losses of several editions and secrets add up, but stay within
-the lifetime ceiling, because every report is charged.
+A permanent answer is chosen once, pseudo-randomly from the device's secret. The choice depends on
+the question's edition and on the secret; opting out and in again creates a new secret. While
+edition, secret and true answer stay the same, the permanent epsilon limits what all reports
+together reveal. Over several editions and secrets, the losses add up. They never exceed the
+lifetime ceiling, because every report is charged.
 
-Different answers have independent permanent answers. Histories with changing answers become easier
-to distinguish over time, because an observer can learn which windows report the same permanent
-answer. Only the charged epsilon limits this loss.
+Different true answers have independent permanent answers. If a user's answer changes, an observer
+can learn over time which windows report the same permanent answer. Only the charged epsilon limits
+this loss.
 
-A true answer is replaced by a permanent one before it reaches the ledger. But the ledger's file
-stores the secret and the reports: a reader of both can learn over time which answers occurred.
+The ledger never receives the true answer, only the permanent one. But its file contains the secret
+and the reports: someone who reads both can learn over time which answers occurred.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol that is valid in one window only, because each window has its own rotations."""
+    """A symbol that is valid in one window only: each window has its own rotations of vectors."""
 
     symbol: int
     window: Window
@@ -68,13 +68,14 @@ def symbol_of_window(
 def permanent_answer(
     definition: Metric, channel: Permanent, encode: Callable[[Coins], int], secret: Secret
 ) -> PermanentAnswer:
-    """Return the permanent form of a true answer; only answer, edition and secret determine it.
+    """Return the permanent answer; it depends only on the true answer, the edition and the secret.
 
     Args:
         definition: the metric.
         channel: the metric's channel.
-        encode: returns the answer's input symbol. For an invalid answer, the given coins choose the
-            symbol, so that all invalid answers of a device have the same input symbol.
+        encode: returns the answer's input symbol. For an invalid answer, it draws the symbol from
+            coins that depend only on the question, its edition and the secret, so that all invalid
+            answers of a device get the same symbol.
         secret: the device's secret.
 
     """
@@ -91,7 +92,7 @@ def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> Non
 
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:
-    """Return the symbol of a report; a permanent answer is perturbed once more."""
+    """Return the symbol to report; perturb a permanent answer again."""
     if isinstance(randomized, int):
         return randomized
     if isinstance(randomized, SymbolOfWindow):

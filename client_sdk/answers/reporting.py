@@ -1,7 +1,7 @@
-"""Makes one report: checks what may prevent it, charges its cost, and queues it.
+"""Makes one report: checks that it is allowed, charges its cost, and queues it.
 
-The charge, the report and the new state of a slot are written in one transaction that the caller
-has begun: they become durable together or not at all.
+The caller begins a transaction. The charge, the report and the new state of a slot are written in
+this transaction, so that they become durable together or not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for each obstacle
+def report(  # noqa: PLR0911, PLR0913 what a report consists of, and one result for each reason against it
     connection: sqlite3.Connection,
     registry: Registry,
     coins: Coins,
@@ -35,10 +35,10 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
     held: bool = False,
     leaves_s: float = 0.0,
 ) -> Recorded:
-    """Charge and queue a window's report, or put the answer into the report that already waits.
+    """Charge and queue a window's report, or put the answer into a report that already waits.
 
-    The report is charged to the periods that contain ``instant_s``. It leaves at ``leaves_s`` (Unix
-    seconds) or, if it is ``held`` or filled in, after the end of the window.
+    The report is charged to the periods that contain ``instant_s``. It is sent at ``leaves_s``
+    (Unix seconds) or, if it is ``held`` or has a fill, after the end of the window.
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)
@@ -67,7 +67,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
 def key_of(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
     """Return the key of a window's charge.
 
-    If the device was already charged in another stratum, the key belongs to that stratum.
+    If the device was charged for this window in another stratum, the key names that stratum.
     """
     own = (definition.name, definition.edition, window.text)
     if not definition.strata or charges.slot(connection, own) is not None:

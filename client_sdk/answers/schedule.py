@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""A query that tells whether earlier registries left held-back reports, open slots or counts."""
+"""A query that finds held-back reports, open slots or counts of earlier registries."""
 
 
 class Schedule:
-    """Records answers within a transaction, if the user's agreement covers them."""
+    """Records answers to questions with the user's consent, within a transaction of the ledger."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
@@ -52,8 +52,8 @@ class Schedule:
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
         """Delete the data of all questions that the user does not agree to.
 
-        In any case, look up the purposes of questions from earlier registries, because purposes
-        also decide which reports share an upload. If ``consent`` is None, use the current consent.
+        If ``consent`` is None, use the current consent. Also look up the purposes of questions from
+        earlier registries, because purposes decide which reports may share an upload.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -63,7 +63,7 @@ class Schedule:
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)
 
     def _name(self, connection: sqlite3.Connection) -> None:
-        """Store the registry, and list its editions, so that a collector can stop them."""
+        """Store the registry and its editions, so that a collector can stop them."""
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
             registries.name_metrics(
@@ -98,11 +98,11 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do all due work; then charge and queue a report that leaves at ``leaves_s``."""
+        """Do all work that is due; then charge a report and queue it to be sent at ``leaves_s``."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
-            return Recorded.BUSY  # the window has ended meanwhile, or the ledger's time was unknown until now
+            return Recorded.BUSY  # the window has just ended, or the ledger's time became known only now
         return reporting.report(
             connection,
             self._registry,
@@ -115,11 +115,11 @@ class Schedule:
         )
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do all due work; then add to the window's count, or store today as a day of use."""
+        """Do all work that is due; then add to the window's count, or store a day of use."""
         return self.dues.counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
-        """Do all due work, and return the current instant by the ledger's time.
+        """Do all work that is due; return the current instant by the ledger's time.
 
         Raises:
             LedgerError: if the clock was set back too far, or the user has opted out in another
@@ -129,7 +129,7 @@ class Schedule:
         secret = self.learn_secret(connection)
         self._name(connection)
         instant_s = self._latest_s = charges.instant(connection, clock_s)
-        if self._registry.stopped:  # an app may ship its collector's list
+        if self._registry.stopped:  # an app may ship its collector's list of stopped questions
             registries.name_metrics(connection, self._registry.stopped)
             registries.learn_stops(connection, self._registry.stopped)
             outbox.drop_stopped(connection)
@@ -138,7 +138,7 @@ class Schedule:
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
-        """Return the device's secret and remember it, so that answers need not wait for it."""
+        """Read the device's secret and remember it, so that later answers need not wait for it."""
         try:
             secret = secret_of(connection)
         except LedgerError:

@@ -1,7 +1,7 @@
 """Coins from the operating system's random numbers, fresh for every decision.
 
-Nothing is buffered or seeded, so that neither a fork nor a snapshot of a virtual machine can make
-two devices toss the same coins.
+Nothing is buffered or seeded. Otherwise, two devices could get the same coins after a fork or from
+copies of one virtual machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WORD_BYTES = 8
 class SystemCoins:
     """`client_sdk.protocol.channel.Coins` from ``os.urandom``.
 
-    These coins have no state, so that threads and processes may share them.
+    These coins have no state, so that threads and processes can share them.
     """
 
     __slots__ = ()

@@ -9,9 +9,9 @@ BACKOFF_BASE_S = 1.0
 """The first retry is made within a second, because most failures are lost packets or restarts."""
 
 BACKOFF_CEILING_S = 3600.0
-"""The maximum back-off. A million devices with failing uploads are then spread over an hour, and
-make a few hundred requests a second. Each upload has its own back-off: a device with four failing
-uploads makes eight requests an hour."""
+"""The maximum back-off. If the uploads of a million devices fail, the devices' retries spread over
+an hour, which makes a few hundred requests a second. Each upload has its own back-off: a device
+with four failing uploads makes eight requests an hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of jitter: returns a random float between two others."""
@@ -25,8 +25,8 @@ def jitter(low: float, high: float) -> float:
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
     """Return the seconds to wait after a number of failures in a row.
 
-    The result is the delay that the server asked for, plus full jitter, which spreads devices that
-    failed together (Brooker 2015, "Exponential backoff and jitter").
+    The result is the delay that the server requested plus a random delay, so that devices whose
+    uploads failed together do not retry together (Brooker 2015, "Exponential backoff and jitter").
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

@@ -1,13 +1,13 @@
 """The budget ledger: what this device has spent, in billionths of epsilon and 10**-18 of delta.
 
 A charge records its day, but no budget period. The amount spent within a period is the sum over the
-days of the period, so that a registry with another kind of period does not renew the budget. If the
-day of a charge is no longer known, the charge has a first and a last possible day, and counts
+days of the period. A registry with another kind of period therefore does not renew the budget. If
+the day of a charge is no longer known, the charge has a first and a last possible day, and counts
 towards every period that it may belong to.
 
 A charge and its report become durable together or not at all. The key of a charge, (metric,
 edition, window), limits reports to one per metric and window. A *slot* is a charge that is made
-because its window began, whether or not anything is recorded in the window.
+because its window began, whether or not the app records an answer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back, in seconds. The ledger's time then stops until the clock has
-caught up. No working clock needs a larger correction, which would let budget be spent twice."""
+"""How far a clock may be set back, in seconds. The ledger's time then pauses until the clock has
+caught up. A larger correction could let the device spend its budget twice."""
 
 NOTED_S = 3600
-"""Seconds between writes of the ledger's time. Writes are slow; windows begin at full hours."""
+"""The seconds between writes of the ledger's time. Writes are slow; windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -42,7 +42,7 @@ class Slot(IntEnum):
     FILLED = 2
     """The report waits, and says "no answer" until an answer is recorded."""
     AWAITED = 3
-    """The report waits, and the result of the app's function may still replace its symbol."""
+    """The report waits, and the return value of the app's function may still replace its symbol."""
 
 
 class Periods(NamedTuple):
@@ -62,8 +62,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the current instant by the ledger's time, which never goes back.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, so that days would be repeated and
-            paid for again; or if it shows a time that no collector accepts.
+        ClockError: if the clock was set back by more than a day, which would repeat days and pay
+            for them again; or if it shows a time that no collector accepts.
 
     """
     seen_s = latest_s(connection)
@@ -85,7 +85,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 
 def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
-    """Make a charge without a report if all ceilings allow it; return whether they do."""
+    """Charge a cost, without a report, if all ceilings allow it; return whether they do."""
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
     allowed = not budget.exceeded(Spent(*spent_nanos(connection, periods), attos), cost)
     if allowed:

@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-The ledger notes whether the user agrees each time a program starts or changes the consent. A helper
-reads this note before it sends anything, because an earlier program may have started the helper.
+When a program starts or changes the user's consent, the ledger stores whether the user agrees. A
+helper process reads this before it sends anything, because an earlier program may have started it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 CLOCK, UPLOAD = "clock", "upload"
-"""The sources of problems: the device's clock, or the latest upload."""
+"""The possible sources of a problem: the device's clock, or the latest upload."""
 
 
 class Secret(NamedTuple):
@@ -39,7 +39,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
-    """Note whether the user agrees; if they have opted out, note nothing and return False."""
+    """Store whether the user agrees; after opting out, store nothing and return False."""
     is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
     if is_in and before != agrees:
         connection.execute("UPDATE device SET agrees = ?", (agrees,))
@@ -52,9 +52,9 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Note a problem, with the latest time that the ledger knows; None deletes an old problem.
+    """Store a problem, with the current time of the ledger; None deletes the stored problem.
 
-    After opting out, when there is no secret, no problem is noted.
+    After opting out, when there is no secret, nothing is stored.
     """
     connection.execute("DELETE FROM problems WHERE about = ?", (about,))
     if sentence is not None:

@@ -1,13 +1,13 @@
-"""Opting out: wipes a ledger's file, but keeps the data that prevents a renewal of the budget.
+"""Opting out: wipes a ledger's file, except the data that keeps the budget from being renewed.
 
-The spent amounts are kept. The time and question of an amount are kept only if a window that can
-still be charged needs them. If a window is over by the ledger's time, its charges are added to a
-sum. There is one sum for each part of the past that a ceiling may distinguish.
+The spent amounts are kept. The time and question of an amount are kept only if its window can still
+be charged. Once a window is over by the ledger's time, its charges are added to a sum. There is one
+sum for each part of the past that a ceiling may distinguish.
 
 After opting out, no past window can be charged. The parts are then today, the current week, the
-current month and all earlier time. After one purpose was withdrawn, counts and days of use of other
-questions are still charged to windows that ended within the grace period. The days of the grace
-period, and the weeks and months that contain them, are therefore parts, too.
+current month and all earlier time. After the user has withdrawn a single purpose, counts and days
+of use of other questions are still charged to windows that ended within the grace period. Therefore
+the days of the grace period, and the weeks and months that contain them, are separate parts, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""Stands for the day of a charge outside all current periods, and for the question of a sum."""
+"""The day of a charge that lies outside all current periods, and the question name of a sum."""
 
 WIPED = (
     "queue",
@@ -42,8 +42,8 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. One of them is ``editions``, because a collector may have
-marked a device by sending it a different list of stops, which must not outlive the user's consent.
+"""The tables that opting out empties. They include ``editions``: a collector may have marked a
+device with an individual list of stops, and this mark must not outlast the user's consent.
 """
 
 
@@ -60,7 +60,7 @@ def forget(path: Path) -> None:
             wipe(connection)
             connection.execute("COMMIT")
             scrub(connection)
-    except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
+    except Exception as error:  # noqa: BLE001 every problem with the file becomes one sentence
         raise explain(error, path) from None
     remove_leftovers(path)
 
@@ -79,16 +79,16 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """For a paced device that has answered, keep only the instant when it may answer again."""
+    """If a paced device has answered, keep only the instant at which it may answer again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Wipe the data of some questions only; return whether counts were among the data.
+    """Delete the data of some questions; return whether this data included counts.
 
-    The secret is kept, because the other questions need it. Therefore, if the user agrees again and
-    gives the same answer, the permanent answer is the same, which reveals less than a new one.
+    The secret is kept, because the other questions need it. If the user agrees again and gives the
+    same answer, the permanent answer is therefore the same, which reveals less than a new one.
 
     Args:
         connection: within a write transaction.
@@ -112,7 +112,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether the report of any charge is missing, because it was erased or was never sent."""
+    """Whether a report of any charge is missing, because it was erased or never sent."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -126,10 +126,10 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
 
 
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
-    """Replace the charges of windows that are over by one sum per day that still matters.
+    """Replace the charges of ended windows by one sum for each day that still matters.
 
-    The days that matter are the first days of periods that can still be charged. An amount spent on
-    another day is moved back to the latest day that matters, which belongs to the same periods.
+    The days that matter are the first days of the periods that can still be charged. An amount
+    spent on another day is moved back to the latest day that matters, which is in the same periods.
 
     Args:
         connection: within a write transaction.
@@ -147,7 +147,7 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
         "DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ?", [row[:3] for row in rows]
     )
     for *key, first_day, last_day, nanos, attos, reported in rows:
-        # a charge has two different days if its day is unknown
+        # a charge has two different days if its exact day is unknown
         first, last = (max((mark for mark in marks if mark <= day), default=OVER) for day in (first_day, last_day))
         name = f"sum {last}" if first == last else f"sum {first} {last}"
         connection.execute(
@@ -158,14 +158,14 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
 
 def _marks(now_s: int, grace_days: int) -> set[str]:
-    """Return the first days of all periods that contain today or a day of the grace period."""
+    """Return the first days of the periods that contain today or a day of the grace period."""
     today = Window.at(WindowKind.DAY, now_s).first_day
     days = [today - timedelta(days=back) for back in range(grace_days + 1)]
     return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a text names a window that is not over; the text of a sum names no window."""
+    """Whether a text names a window that has not ended; the text of a sum names no window."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:
@@ -186,7 +186,7 @@ def scrub(connection: sqlite3.Connection) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Delete the temporary files of processes that were killed while they made the ledger.
+    """Delete the temporary files of processes that were killed while they created the ledger.
 
     Raises:
         LedgerError: if a file cannot be deleted.

@@ -1,4 +1,4 @@
-"""Messages for people about problems of a ledger's file and their solutions."""
+"""Error messages that explain a problem with a ledger's file and how to solve it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def explain(error: BaseException, path: Path | None) -> LedgerError:
     if hasattr(error, "sqlite_errorcode"):
         import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
 
-        code = error.sqlite_errorcode & 0xFF  # the rest of an extended code is detail
+        code = error.sqlite_errorcode & 0xFF  # the low byte of an extended error code is the primary code
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return LedgerBusyError(f"{name} is in use by another process; try again")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
@@ -34,7 +34,7 @@ def missing(path: Path) -> LedgerError:
 
 
 def of_node(folder: Path) -> LedgerError:
-    """Return the error for a folder that has the ledger of an app for Node instead."""
+    """Return the error for a folder that contains the ledger of a Node app instead."""
     return LedgerError(
         f"{folder} has the ledger of an app for Node, which only that app can read: let it print history() and "
         "budget() of its Telemetry, or call forget()"
@@ -50,7 +50,7 @@ def damaged(path: Path | None) -> LedgerError:
 
 
 def newer(path: Path) -> LedgerError:
-    """Return the error for a file with a schema that this version does not know."""
+    """Return the error for a file that a newer version of the SDK has made."""
     return LedgerError(f"{path} was written by a newer version and was not changed; update the app")
 
 
@@ -60,7 +60,7 @@ def foreign(path: Path, owner: str, app: str) -> LedgerError:
 
 
 def copied(path: Path) -> LedgerError:
-    """Return the error for a ledger that was copied from elsewhere."""
+    """Return the error for a ledger that was copied from another place."""
     return LedgerError(
         f"{path} is a copied or restored ledger, or this machine's id can no longer be read; nothing is recorded, "
         "because a copy would spend the same budget again: put the original back, let this program read the id, or "
@@ -74,5 +74,5 @@ def inherited(path: Path) -> LedgerError:
 
 
 def in_memory() -> LedgerError:
-    """Return the error for a ledger in memory that a child process would need."""
+    """Return the error for a child process that would need its parent's ledger in memory."""
     return LedgerError("a ledger in memory belongs to one process; pass data_dir to record in child processes")

@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 FILE_NAME = "hearsay.sqlite3"
 
 APPLICATION_ID = 0x48727361
-"""SQLite's mark for the application that owns a file: "Hrsa"."""
+"""The number by which SQLite identifies the application that owns a file: "Hrsa"."""
 
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits for another process: less than `record` may take, but longer than
-the fsync of a commit."""
+"""How long one statement waits for another process: longer than the fsync of a commit, but less
+than `record` may take."""
 
 SECRET_BYTES = 32
 """The length of the secret: the same as the PRF's digest (`client_sdk.answers.prf_coins`)."""
 
 TEMPORARY_SUFFIX = ".new"
-"""The suffix of a file that is not yet a ledger."""
+"""The suffix of the name of a file until it is a complete ledger."""
 
 # device.agrees: whether the user agrees to anything; without consent, no ledger is made.
 # queue.leaves: the earliest time, in Unix seconds, at which any process may send a report.
 # retries: an upload without a row in this table is due.
-# registries, problems: for people who look at the ledger.
-# editions: all editions of the registries; editions that a collector has stopped are marked.
+# registries, problems: for people who inspect the ledger.
+# editions: all editions of the registries, with a mark for those that a collector has stopped.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -90,7 +90,7 @@ COMMIT;
 
 
 def load() -> None:
-    """Import the modules that a ledger needs, under the lock that a fork waits for."""
+    """Import the modules that a ledger needs; a fork waits until this is complete."""
     with forks.importing():
         import sqlite3  # noqa: F401, PLC0415 importing the SDK must stay quick
 
@@ -107,7 +107,7 @@ def exists(path: Path) -> bool:
 
 
 def open_memory(app: str) -> sqlite3.Connection:
-    """Return a connection to a new ledger in memory. Closing it deletes the ledger."""
+    """Return a connection to a new ledger in memory. Closing the connection deletes the ledger."""
     connection = connect(":memory:")
     fill(connection, app, origin.NOWHERE)
     return connection
@@ -116,8 +116,8 @@ def open_memory(app: str) -> sqlite3.Connection:
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
     """Open this process's ledger as `open_file` does, from within the ledger thread.
 
-    A ledger in memory has no path, and only the process ``maker`` can use it. Without consent, no
-    file is made.
+    A ledger in memory has no path; only the process ``maker`` can use it. Without consent, no file
+    is created.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -133,8 +133,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
     Args:
         path: the file.
-        app: the app that the ledger must belong to. With None, the ledger of any app and a copied
-            ledger are accepted, so that people can inspect them.
+        app: the app that must own the ledger. If None, accept the ledger of any app, and copied
+            ledgers, so that people can inspect them.
         create: whether to make missing parts: the directory (mode 0700), the file (0600) and the
             device's secret.
 
@@ -161,7 +161,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Check a ledger; return its noted origin. If ``app`` is None, accept copies and any app."""
+    """Check a ledger; return its stored origin. If ``app`` is None, accept copies and any app."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -187,7 +187,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 
 
 def _note_origin(connection: sqlite3.Connection, noted: Origin, present: Origin) -> None:
-    """Note the parts of a file's origin that were unknown when the file was made."""
+    """Store the parts of a file's origin that were unknown when the file was created."""
     is_news = any(before is None and now is not None for before, now in zip(noted, present, strict=True))
     if is_news and noted.inode is not None:
         connection.execute(
@@ -206,15 +206,15 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 def uri_of(path: PurePath) -> str:
     """Return the URI that makes SQLite open the existing file at an absolute path, for writing.
 
-    The server of a path on a Windows share becomes part of the path, because SQLite refuses
-    URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
+    For a path on a Windows share, the server's name becomes part of the path, because SQLite
+    refuses URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
     """
     uri = path.as_uri()
     return f"{uri if uri.startswith('file:///') else uri.replace('//', '////', 1)}?mode=rw"
 
 
 def connect(place: str) -> sqlite3.Connection:
-    """Return a connection that commits durably and overwrites deleted data."""
+    """Return a connection that commits durably and overwrites deleted data with zeros."""
     import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
 
     uri = place.startswith("file:")
@@ -228,9 +228,9 @@ def connect(place: str) -> sqlite3.Connection:
 
 
 def make(path: Path, app: str) -> None:
-    """Make a whole ledger under a temporary name, then rename it.
+    """Create a complete ledger under a temporary name, then rename it.
 
-    Therefore every file with the final name was complete when it got this name. If the file is
+    Therefore every file with the final name was complete when it got this name. If such a file is
     empty or truncated, it was damaged later.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -240,11 +240,11 @@ def make(path: Path, app: str) -> None:
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             fill(connection, app, origin.origin_of(temporary))
             connection.execute("PRAGMA journal_mode = WAL")
-        with contextlib.suppress(FileExistsError):  # another process made one meanwhile
+        with contextlib.suppress(FileExistsError):  # another process has created one
             _give_name(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    files.sync_directory(path.parent)  # if a power cut lost the name, the budget would be renewed
+    files.sync_directory(path.parent)  # if a power cut lost the name, a new ledger would renew the budget
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
@@ -266,7 +266,7 @@ def _give_name(temporary: Path, path: Path) -> None:
         os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # as on FAT, whose inodes do not last either; a POSIX rename would replace a file
+    except OSError:  # as on FAT, where inodes are not stable anyway; a POSIX rename would replace a file
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         files.rename_if_free(temporary, path)

@@ -1,7 +1,7 @@
-"""Answers that were lost before they became reports: counted in memory, then in the ledger's file.
+"""Answers that were lost before they became reports. They are counted in memory, then in the file.
 
 Answers are counted by reason only, without the question. The file is written once a minute at most,
-because an app may record far more often than the budget allows, such as a thousand times a day.
+because an app may record more often than the budget allows, such as a thousand times a day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 STORE_EVERY_S = 60.0
-"""The minimum time between writes, because these counts matter less than the life of a disk."""
+"""The minimum time between writes: exact counts are worth less than the life of a disk."""
 
 LOST = frozenset(
     {
@@ -30,7 +30,7 @@ LOST = frozenset(
         Recorded.UNAVAILABLE,
     }
 )
-"""The results that count as losses. A second answer within a window does not count as lost."""
+"""The results that count as losses. A second answer within a window is not a loss."""
 
 
 class Losses:
@@ -43,7 +43,7 @@ class Losses:
         self._stored_s = time.monotonic()
 
     def add(self, recorded: Recorded) -> bool:
-        """Count an answer if it was lost; return whether it is time to `store`."""
+        """Count an answer if it was lost; return whether the counts should now be stored."""
         if recorded not in LOST:
             return False
         with self._lock:
@@ -64,7 +64,7 @@ class Losses:
         return counts
 
     def stored(self, counts: Counter[str] | LedgerError | None) -> None:
-        """Forget the counts that are now in the file, after the transaction was committed."""
+        """Subtract the counts that the file now contains, after the transaction was committed."""
         if isinstance(counts, Counter):
             with self._lock:
                 self._counts -= counts

@@ -1,13 +1,13 @@
-"""The traits that distinguish a ledger's file from a copy: inode, birth, file system, machine.
+"""Distinguishes a ledger's file from a copy, by inode, creation time, file system and machine.
 
 A copy on a new disk may get the inode number that the original has on its own disk, but the copy's
-birth is the time of copying. A snapshot of a disk keeps inode and birth, but its file system may
-have a different id. Inode, birth and file system survive a reboot and a new mount. An unknown value
-is None and proves nothing.
+creation time, called its *birth*, is the time of copying. A snapshot of a disk keeps inode and
+birth, but its file system may have a different id. Inode, birth and file system survive a reboot
+and a new mount. An unknown value is None and proves nothing.
 
-Linux and the BSDs provide the machine's id in a file (machine-id(5)), macOS by gethostuuid(2), and
-Windows in the value ``MachineGuid``, which its set-up writes. A ledger that was made on a machine
-without an id is valid on any machine; other ledgers are not valid on a machine without an id.
+The machine's id is in a file on Linux and the BSDs (machine-id(5)), in the result of gethostuuid(2)
+on macOS, and in the registry value ``MachineGuid`` on Windows. A ledger that was made on a machine
+without an id is valid on any machine. Any other ledger is not valid on a machine without an id.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from client_sdk.host import forks
 
 _AT_FDCWD, _STATX_BTIME = -100, 0x800
 _STATX_BYTES, _MASK_AT, _BIRTH_AT = 256, 0, 80
-"""Constants of statx(2) and `struct statx`, from linux/stat.h and linux/fcntl.h; they are the same
+"""Constants of statx(2) and `struct statx`, from linux/stat.h and linux/fcntl.h. They are the same
 on every architecture."""
 
 _DEVICE_BITS = 32
@@ -41,7 +41,7 @@ _WAIT_S = 1
 
 
 class Origin(NamedTuple):
-    """The traits of a file that a copy does not share. An unknown trait is None.
+    """The properties of a file that a copy does not share. An unknown property is None.
 
     Attributes:
         inode: the file's number on its file system.
@@ -55,19 +55,19 @@ class Origin(NamedTuple):
     file_system: str | None
 
     def contradicts(self, other: "Origin") -> bool:
-        """Whether the two origins cannot belong to one file."""
+        """Whether the two origins prove that there are two files."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 
 
 NOWHERE = Origin(None, None, None)
-"""The origin of a ledger in memory, or on a file system that renumbers its files at every mount."""
+"""The origin of a ledger in memory, or on a file system that renumbers files at every mount."""
 
 
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    Call this after the file has been opened for writing, because a file in a lower layer of an
-    overlay gets a new birth at that time.
+    Call this after the file has been opened for writing: a file in a lower layer of an overlay file
+    system is copied at that time, and the copy has a new birth.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)
@@ -75,7 +75,7 @@ def origin_of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth on macOS and the BSDs; None on Windows, which may reuse an old birth."""
+    """Return the birth on macOS and the BSDs; None on Windows, where it may be an older file's."""
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
 
@@ -97,10 +97,10 @@ def _birth_ns(path: Path) -> str | None:
 
 
 def _file_system(path: Path) -> str | None:
-    """Return the id that a file system was made with; None if it is 0 or a device number.
+    """Return the id that was written when the file system was created; None if it is unusable.
 
-    A device number (XFS, F2FS, FAT, macOS) may change when the machine reboots; it fits into 32
-    bits.
+    An id of 0 is unusable. So is a device number (XFS, F2FS, FAT, macOS), which may change when the
+    machine reboots; it is recognized because it fits into 32 bits.
     """
     number = 0
     if sys.platform != "win32":  # Windows has no such id
@@ -135,7 +135,7 @@ def _of_windows() -> bytes:
     if sys.platform == "win32":
         import winreg  # noqa: PLC0415 only Windows has it
 
-        access = winreg.KEY_READ | winreg.KEY_WOW64_64KEY  # a 32-bit Python would see another registry
+        access = winreg.KEY_READ | winreg.KEY_WOW64_64KEY  # a 32-bit Python would otherwise see another registry
         try:
             with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, WINDOWS_KEY, 0, access) as key:
                 return str(winreg.QueryValueEx(key, "MachineGuid")[0]).encode()

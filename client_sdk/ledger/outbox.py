@@ -1,12 +1,12 @@
-"""Uploads in progress, in the ledger's file: how they are created, resent, settled and dropped.
+"""Uploads in progress, in the ledger's file: how they are created, sent again, settled and dropped.
 
 A report first waits in the `queue`. It is then put into an upload, whose body is stored before it
-is first sent, so that every attempt sends the same bytes with the same id. The upload is deleted
-once it is settled. Settling it twice (two processes may send one upload) changes nothing.
+is first sent, so that every attempt sends the same bytes with the same id. An upload is *settled*,
+and deleted, when a verdict arrives. Two processes may settle the same upload; once is enough.
 
-The collector's answer to an upload decides only when this upload is sent again and what happens to
-its own reports. A temporarily refused report is sent again only in a separate upload, because a
-shared upload would let the collector recognize the device.
+The collector's response to an upload decides only when this upload is sent again and what happens
+to its own reports. A temporarily refused report is sent again in a separate upload: sent with
+other reports, it would let the collector recognize the device.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     import sqlite3
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads, which take a hundred thousand bytes: enough to send the
-reports of two full uploads singly after refusals. Every upload is settled or dropped eventually, so
-only a bug can reach the limit. The limit never delays new uploads, because their time must not
-depend on responses to other uploads."""
+"""The maximum number of unsettled uploads, which take a hundred thousand bytes. It suffices to send
+each report of two full uploads alone after refusals. Every upload is settled or dropped eventually,
+so only a bug can exceed the limit. The limit never delays new uploads, because the responses to
+other uploads must not affect their time."""
 
 MAX_SENT_ALONE = 4
 """How often a temporarily refused report is sent again: about once on each of the four days when a
 daily report is accepted. A collector that gets its registry a day or two late still receives most
-reports; a collector that always refuses sees each report four more times, each time alone."""
+reports. A collector that always refuses gets each report four more times, each time alone."""
 
 STARVED_S = 86_400
-"""Once an upload has been due for this long, it is sent instead of a new upload. Otherwise, a
-program that runs for a second at a time, with new reports each time, would never resend it."""
+"""After an upload has been due for this long, it is sent instead of a new upload. Otherwise, a
+program that runs for a second at a time and always has new reports would never send it again."""
 
 MAX_LATE_ATTEMPTS = 40
 """The maximum number of attempts to deliver an upload after its windows have closed by the device's
-clock, which may be wrong for a while. With the back-off, all attempts take most of a day."""
+clock, which may be wrong for a while. With the back-off, they take most of a day."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
 """The groups if no question has a purpose: all reports may share uploads."""
@@ -65,7 +65,7 @@ class Parcel(NamedTuple):
 def new_parcel(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
 ) -> Parcel | None:
-    """Make an upload of waiting, unsent reports; if hurried, do not wait for their random instants.
+    """Make an upload of unsent reports; if hurried, ignore the random instants of their sending.
 
     The reports are chosen and ordered at random, so that their order reveals nothing. Only reports
     of questions with the same ``groups`` share an upload: if a user withdraws one purpose, reports
@@ -80,7 +80,7 @@ def new_parcel(
 
 
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
-    """Return an upload to send again; None if it was settled or tried after it was planned."""
+    """Return an upload to send again; None if another process has settled or tried it since."""
     _give_up(connection, now_s)
     if not retry_times.claim(connection, retry, now_s):
         return None
@@ -94,11 +94,11 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
 
 
 def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> bool:
-    """Apply a verdict: resend refused reports alone or drop them; return whether any was dropped.
+    """Apply a verdict: resend or drop each refused report; return whether any was dropped.
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
-    device's clock decides only when to give up reports that the collector refuses for other
-    reasons, and might refuse forever.
+    device's clock decides only when to give up reports that are refused for other reasons, because
+    the collector might refuse them forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -133,8 +133,8 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 def drop_stopped(connection: sqlite3.Connection) -> None:
     """Drop and count the waiting reports of stopped questions.
 
-    An upload in progress that also contains other reports stays as it is: it has already left, and
-    the collector counts the same bytes once.
+    An upload in progress that also contains other reports is not changed: it has been sent already,
+    and the collector counts it once.
     """
     metrics = set(registries.stopped(connection))
     if not metrics:
@@ -171,7 +171,7 @@ def _pack(
 
 
 def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
-    """Put a temporarily refused report into its own upload, to leave at a random instant.
+    """Put a temporarily refused report into its own upload, to be sent at a random instant.
 
     The time until its window closes is divided among the remaining attempts.
     """
@@ -202,7 +202,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop the uploads that stayed unanswered too often after their windows had closed."""
+    """Drop the uploads that got no response too often after their windows had closed."""
     hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
     _drop(connection, queue.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
 

@@ -1,4 +1,4 @@
-"""Reports that wait and were never sent, and the outcomes of sent reports, in the ledger's file.
+"""Reports that were never sent, and the outcomes of sent reports, in the ledger's file.
 
 A report that is held back until its window has ended also waits here.
 """
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Refusal
 
 MAX_WAITING = 1000
-"""The maximum number of reports in the queue. Ten daily metrics fill it in a hundred days, but
-windows close after three days anyway. More reports are therefore a sign of an error, which must not
-fill the user's disk. Reports held back until their window has ended have a separate limit of the
-same size, so that recorded reports cannot push out filled-in ones."""
+"""The maximum number of reports in the queue. Ten daily metrics would fill the queue in a hundred
+days, but windows close after three days. A longer queue is a sign of an error, which must not fill
+the user's disk. Reports held back until their window has ended have a separate limit of the same
+size: recorded reports must not displace the reports of questions with a fill."""
 
 SPREAD_S = 60.0
-"""A report leaves at a random instant within a minute, so that its arrival does not reveal when the
-user did something. If this instant is farther ahead, the clock was set back: the report is due."""
+"""A report is sent at a random instant within a minute: its arrival must not reveal when the user
+did something. If the instant is farther ahead, the clock was set back: the report is due."""
 
 
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
-"""Reasons for dropping a report, in addition to the codes of refusals."""
+"""Reasons for dropping a report that are not codes of refusals."""
 
 
 class Leaving(NamedTuple):
-    """When the next reports leave: the seconds until then, and the Unix time of that instant."""
+    """When the next reports are sent: the seconds until then, and the Unix time of that instant."""
 
     in_s: float
     leaves_s: float
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
-    """Put a report into the queue; it does not leave before ``release_s``, in Unix seconds.
+    """Put a report into the queue; it is not sent before ``release_s``, in Unix seconds.
 
-    The report leaves at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
+    The report is sent at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
     reports whose windows close first are dropped and counted.
     """
     connection.execute(
@@ -59,7 +59,7 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
 
 
 def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
-    """Return the row ids and reports that leave now; if hurried, ignore their random instants."""
+    """Return the row ids and reports to send now; if hurried, ignore their random instants."""
     return [
         (row, Report(*report))
         for row, *report in connection.execute(
@@ -71,23 +71,23 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return when the next report leaves at its random instant; None if no report will."""
+    """Return when the next report is due at its random instant; None if there is no such report."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return the next release of held-back reports: a list of one Unix time, or an empty list."""
+    """Return when held-back reports are next released: a list with one Unix time, or none."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 
 
 def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Replace the symbol of a waiting report that has never left; return False if there is none.
+    """Replace the symbol of a waiting report that was never sent; return False if there is none.
 
-    A report that has left keeps its symbol if it returns to the queue. Otherwise two different
-    reports of one window would leave, although only one was paid for.
+    A report that was sent keeps its symbol if it returns to the queue. Otherwise two different
+    reports of one window would be sent, although only one was paid for.
     """
     changed = connection.execute(
         "UPDATE queue SET symbol = :symbol WHERE metric = :metric AND edition = :edition AND window = :window"
@@ -104,7 +104,7 @@ def deadline(report: Report) -> int:
 
 
 def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    """Note the outcome of a report that has left the device, even if it is unanswered so far."""
+    """Store the outcome of a report that has been sent, even if no response has arrived."""
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
         (report.metric, report.edition, report.window, report.symbol, outcome.value),

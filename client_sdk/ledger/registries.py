@@ -1,12 +1,12 @@
-"""The registries used with this ledger: the meaning of its reports, and the stopped questions.
+"""The registries used with this ledger, which explain its reports, and the stopped questions.
 
-A registry ships inside the app and is the same on every device: it says nothing about a user. It is
-stored compressed, and is wiped by opting out.
+A registry ships inside the app and is the same on every device, so it says nothing about a user. It
+is stored compressed, and opting out deletes it.
 
-A stop applies to one edition of a metric, and is remembered until the user opts out. No message
-from a collector ends a stop. A collector can stop only editions that a registry names, so that its
-messages cannot fill the storage, however many arrive. The stops on a device reveal nothing about
-the user's answers, nor about whether the user has answered.
+A stop applies to one edition of a metric, and lasts until the user opts out. No message from a
+collector ends a stop. A collector can stop only editions that a stored registry defines, so that
+its messages cannot fill the storage. The stops on a device reveal nothing about the user's answers,
+and do not reveal whether the user has answered.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ def keep(connection: sqlite3.Connection, source: str) -> bool:
 
 
 def kept(connection: sqlite3.Connection) -> list[bytes]:
-    """Return the stored registries, compressed, the latest first."""
+    """Return the stored registries in compressed form, the latest first."""
     return [source for (source,) in connection.execute("SELECT source FROM registries ORDER BY turn DESC")]
 
 
 def metrics(connection: sqlite3.Connection) -> set[str]:
     """Return the names of the questions with data in a ledger."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
-    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # of sums over several questions
+    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # "" in sums over several questions
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
-    """Return each question as defined by the latest stored registry that contains it."""
+    """Return the definition of each question in the latest stored registry that contains it."""
     latest: dict[str, Metric] = {}
     for packed in kept(connection):
         if len(latest) == len(names):
@@ -82,12 +82,12 @@ def unpacked(source: bytes) -> str:
 
 
 def name_metrics(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
-    """Note the questions of a registry, so that a collector can stop them."""
+    """Store the names and editions of a registry's metrics, so that a collector can stop them."""
     connection.executemany("INSERT OR IGNORE INTO editions VALUES (?, ?, 0)", metrics)
 
 
 def learn_stops(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
-    """Remember stopped questions, but ignore questions that no registry has named."""
+    """Remember stopped questions, but ignore questions that no stored registry defines."""
     connection.executemany("UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", metrics)
 
 

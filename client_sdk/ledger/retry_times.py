@@ -1,7 +1,7 @@
 """The random times at which uploads in progress are sent again, stored in the ledger's file.
 
-The response to an upload changes only the retry time of that upload. If it changed another upload's
-time, or made two uploads leave together, the collector could link both uploads to one device.
+The response to an upload changes only the retry time of that upload. If a response changed the time
+of another upload, the collector could link both uploads to one device.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXCHANGE_S = 60
 """The longest possible exchange, `client_sdk.sending.timing.DEADLINE_S`. An upload that is being
 sent is due again after this time, even if its process is killed. Until then, no other process sends
-the upload, except in a flush; the collector counts it only once."""
+the upload, except in a flush; the collector counts an upload only once."""
 
 
 class Retry(NamedTuple):
@@ -39,7 +39,7 @@ class Retry(NamedTuple):
 
 
 def pending(connection: sqlite3.Connection) -> list[Retry]:
-    """Return all uploads in progress, least recently tried first."""
+    """Return all uploads in progress. The one with the oldest latest attempt is first."""
     rows = connection.execute(
         "SELECT id, COALESCE(due, 0), COALESCE(not_before, 0), tried"
         " FROM uploads LEFT JOIN retries ON upload = id ORDER BY turn"
@@ -48,12 +48,12 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
 
 
 def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None:
-    """Note when a new upload is tried again, and how often its report was refused before."""
+    """Store when a new upload is tried again, and how often its report was refused before."""
     connection.execute("INSERT INTO retries VALUES (?, ?, ?, ?, 0, ?)", (*new, refusals))
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
-    """Note that an upload is being sent again; return False if it changed since it was planned."""
+    """Store that an upload is being sent again; return False if it has changed since the plan."""
     if retry not in pending(connection):
         return False
     connection.execute(
@@ -65,10 +65,10 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 
 
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
-    """Note that an attempt failed: the same bytes are sent again after this upload's own back-off.
+    """Store that an attempt failed; the same bytes are sent again after the upload's back-off.
 
-    If the upload was settled meanwhile, nothing is noted. ``retry_after_s`` is the delay that the
-    collector asked for.
+    If another process has settled the upload, nothing is stored. ``retry_after_s`` is the delay
+    that the collector requested.
     """
     row = connection.execute("SELECT failures FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     if row is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the current instant by the ledger's time; neither store it nor check the clock."""
+    """Return the current instant by the ledger's time, without storing it or checking the clock."""
     return max(clock_s, float(latest_s(connection)))
 
 
@@ -28,14 +28,15 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
         connection: within a transaction.
         budget: the ceilings.
         periods: the current periods.
-        window_nanos: the cost of all questions in one window, to compute how long the budget lasts.
+        window_nanos: the cost of all questions in one window, from which the end of the budget is
+            computed.
 
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for the amounts spent; if a ceiling is below the amount, 0 is left."""
+    """Return the status for the spent amounts; a ceiling below its spent amount has 0 left."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)
@@ -82,7 +83,7 @@ def dropped(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def waiting(connection: sqlite3.Connection) -> int:
-    """Return the number of reports and uploads that have not been settled."""
+    """Return the number of waiting reports and of uploads in progress."""
     query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
     return int(connection.execute(query).fetchone()[0])
 

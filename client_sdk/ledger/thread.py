@@ -4,11 +4,11 @@ A caller chooses how long to wait for its job. If the caller gives up before the
 commit, the job is not done. If the commit itself hangs, the caller does not know the outcome, but
 the job is done either completely or not at all.
 
-A caller may also leave its job behind instead of giving up. Such jobs stay in memory, up to a
-maximum number, and are tried again while another process uses the ledger.
+A caller may also stop waiting without cancelling its job. Such jobs stay in memory, up to a maximum
+number, and are tried again while another process uses the ledger.
 
-Only the thread's own frame refers to the connection. After a fork, the child has neither the thread
-nor a way to use, close or finalize the connection, which would harm the parent's connection.
+Only the thread's own frame refers to the connection. After a fork, the child does not have the
+thread. It cannot use, close or finalize the connection, which would harm the parent's connection.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     Work = Callable[[sqlite3.Connection], Any]
 
 WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
-"""Statements that begin a job. ``BARE`` is for work that cannot be part of a transaction."""
+"""Statements that begin a job. ``BARE`` is for work that cannot run within a transaction."""
 
 T = TypeVar("T")
 
 MAX_LEFT = 64
-"""The maximum number of jobs that wait in memory after their callers have gone on. No app makes as
-many requests in the few seconds that a disk may hang."""
+"""The maximum number of jobs that wait in memory while their callers continue. No app makes as many
+requests in the few seconds that a disk may hang."""
 
 AGAIN_S = 0.1
 """The pause before jobs that wait in memory are tried again. Each attempt also waits a moment for
 the other process."""
 
 LAST_TRY = 0.8
-"""The fraction of the waiting time of `close` during which blocked jobs are still retried."""
+"""How much of the waiting time of `close`, as a fraction, is used to retry blocked jobs."""
 
 
 class _AbandonedError(Exception):
@@ -69,7 +69,7 @@ class _Job(Generic[T]):
         self.result: Future[T] = Future()
 
     def decide(self) -> bool:
-        """Mark the result as running; return False if the caller has cancelled it before."""
+        """Begin to commit; return False if the caller has already cancelled the job."""
         return self.result.running() or (not self.result.cancelled() and self.result.set_running_or_notify_cancel())
 
     def is_done(self, timeout_s: float) -> bool:
@@ -90,7 +90,7 @@ class _Job(Generic[T]):
 
 
 class LedgerThread:
-    """Does jobs on one ledger, in one process; the ledger is in memory if it has no path.
+    """Does jobs on one ledger, in one process. Without a path, the ledger is in memory.
 
     ``problem`` describes the problem of the latest job and what to do; None if all went well.
     """
@@ -140,7 +140,7 @@ class LedgerThread:
         job = self._put(_Job(work, WRITE, is_patient=True))
         if job.is_done(timeout_s):
             return job.value()
-        if len(self._left) >= MAX_LEFT and job.result.cancel():  # otherwise its commit is under way
+        if len(self._left) >= MAX_LEFT and job.result.cancel():  # otherwise the job's commit is in progress
             raise LedgerBusyError("too many answers are waiting for the ledger; try again")
         self._left.add(job.result)
         job.result.add_done_callback(self._left.discard)  # so that ``late`` sees that the job no longer waits
@@ -149,7 +149,7 @@ class LedgerThread:
 
     @property
     def has_left(self) -> bool:
-        """Whether jobs wait in memory although their callers have gone on."""
+        """Whether jobs wait in memory while their callers continue."""
         return bool(self._left)
 
     def prepare(
@@ -167,12 +167,12 @@ class LedgerThread:
     def do_first(self, work: Work) -> None:
         """Do work in a separate write transaction, just before the next job that writes.
 
-        While this work cannot be done, no job writes anything.
+        Until this work succeeds, no job writes anything.
         """
         self._first.append(work)
 
     def pause(self, pause: forks.Pause) -> None:
-        """Close the connection soon and open none until the pause is over."""
+        """Close the connection soon, and open no other until the pause is over."""
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
@@ -222,7 +222,7 @@ class LedgerThread:
             forks.register(self)
         while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
-                with contextlib.suppress(Exception):  # on failure, it stays marked as open, and no child uses it
+                with contextlib.suppress(Exception):  # on failure, is_open stays true, and no child uses the ledger
                     self._close(connection)
                 connection = None
                 job.closed.set()
@@ -273,7 +273,7 @@ class LedgerThread:
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:
-        """Keep a blocked job for another attempt, if it may wait; return whether it was kept."""
+        """Keep a blocked job for another attempt if it may wait; return whether it was kept."""
         if self._ends or not job.is_patient or job.result.running() or job.result.cancelled():
             return False
         self._again.append(job)
@@ -281,7 +281,7 @@ class LedgerThread:
         return True
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
-        """Open the ledger if necessary; refuse a file that has replaced the file opened first."""
+        """Open the ledger if necessary; refuse a file that has replaced the first one."""
         if self.path is not None and self._file not in (None, files.identify(self.path)):
             self._close(connection)
             raise LedgerError(
@@ -307,7 +307,7 @@ class LedgerThread:
         self.is_open = False
 
     def _explain(self, error: BaseException) -> LedgerError:
-        # the frames of the error refer to the connection
+        # drop the traceback, whose frames refer to the connection
         explained = explanations.explain(error, self.path).with_traceback(None)
         if not isinstance(explained, LedgerBusyError):
             self.problem = str(explained)
@@ -323,7 +323,7 @@ def _transact(connection: sqlite3.Connection, job: _Job[T]) -> T:
     try:
         result = job.work(connection)
         if not job.decide():
-            raise _AbandonedError  # noqa: TRY301 joins the other ways to fail
+            raise _AbandonedError  # noqa: TRY301 this way, all failures are handled in one place
         if job.begin:
             connection.execute("COMMIT")
     except BaseException:
