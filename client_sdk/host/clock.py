@@ -1,4 +1,4 @@
-"""The app's clock, whose results are checked because the app may return anything."""
+"""The app's clock. Its results are checked, because the app may return anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Clock:
     """Asks the app for the time, in Unix seconds.
 
     Attributes:
-        problem: what is wrong with the clock and what to do about it; None if nothing is wrong.
+        problem: what is wrong with the clock, and what to do about it; None if nothing is wrong.
 
     """
 
@@ -31,7 +31,7 @@ class Clock:
         """
         try:
             return float(self._now())
-        except Exception as error:  # noqa: BLE001 the clock is the host's, and may do anything
+        except Exception as error:  # noqa: BLE001 the clock belongs to the app, and may raise anything
             name = type(error).__name__
             raise ClockError(f"the app's clock must return a number of Unix seconds, not {name}; correct it") from None
 
@@ -52,7 +52,7 @@ class Clock:
         return instant_s
 
     def instant_or_zero(self) -> float:
-        """Return the current instant; 0 if the clock is wrong. Recording then reports the error."""
+        """Return the current instant; 0 if the clock is wrong, which recording then reports."""
         try:
             return self.instant()
         except ClockError:
@@ -60,7 +60,7 @@ class Clock:
 
 
 def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector accepts reports of an instant."""
+    """Raise `ClockError` if no collector accepts reports from an instant."""
     try:
         for kind in WindowKind:
             Window.parse(Window.at(kind, clock_s).text)

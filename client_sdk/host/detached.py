@@ -1,4 +1,4 @@
-"""Starts a Python process that outlives this one, and keeps such processes from running twice."""
+"""Starts a Python process that outlives this one, and prevents two such processes at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ job = json.load(sys.stdin)
 sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
-"""The job is passed on standard input: it may contain a secret, and command lines are public."""
+"""The process gets its arguments on standard input, because command lines are public."""
 
 _DIGITS, _BEHIND = 20, 1 << 20
 """The maximum number of digits of a process id, and the offset of the byte locked on Windows."""
@@ -32,7 +32,7 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python executable; frozen and embedding programs do not have one."""
+    """Whether there is a Python executable: programs that are frozen or embed Python have none."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
@@ -54,24 +54,24 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
         if sys.platform == "win32":  # on Windows, the new process takes the lock itself
             apart, arguments["held"] = {"creationflags": _WINDOWS_FLAGS}, None
         job = {"path": path, "module": module, "arguments": arguments}
-        process = subprocess.Popen(  # noqa: S603 this Python, and nothing that a user wrote
+        process = subprocess.Popen(  # noqa: S603 runs only this Python, with no input from a user
             [sys.executable, *_options(), "-c", _PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=Path(sys.executable).anchor,  # so that it keeps no directory in use
+            cwd=Path(sys.executable).anchor,  # so that the process keeps no directory in use
             **apart,
         )
         if sys.platform != "win32":
             os.write(held, str(process.pid).encode())
-        assert process.stdin is not None  # noqa: S101 a pipe, as said above
+        assert process.stdin is not None  # noqa: S101 it is a pipe, as requested above
         with process.stdin:
             process.stdin.write(json.dumps(job).encode())
         process.returncode = 0  # otherwise the object warns that the process still runs, which is intended
 
 
 def _options() -> list[str]:
-    """Return options that keep a new Python from using import paths that this one does not use."""
+    """Return options that restrict the new Python to the import paths that this one uses."""
     if sys.flags.isolated:
         return ["-I"]
     options = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
@@ -82,7 +82,7 @@ def _options() -> list[str]:
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
     """Lock a file; yield its descriptor, or None if another process holds the lock.
 
-    The lock ends with the last process that has the descriptor, however that process ends.
+    The lock is held until every process that has the descriptor has ended, for whatever reason.
 
     Args:
         path: the file, which is created if it is missing.
@@ -135,12 +135,12 @@ def end(path: Path) -> None:
     """End the process that holds a file's lock, if there is one."""
     process = holder(path)
     if process:
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has already ended
             os.kill(process, signal.SIGTERM)
 
 
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
-    """Try to take a lock, without waiting. To only check a lock, a process takes it as shared."""
+    """Try to take a lock, without waiting. To check a lock, a process tries to share it."""
     try:
         if sys.platform == "win32":  # locks block readers there, so lock a byte after the file's end
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)

@@ -1,6 +1,7 @@
-"""File names and their durability on a file system, and the folder that an app gives the SDK.
+"""Names of files, their durability, and the folder that an app gives the SDK.
 
-The functions identify the file at a path, claim a name that is free, and make names durable.
+The functions identify the file at a path, rename a file if the name is free, and make names
+durable.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, while the folder is locked, unless the name is taken."""
+    """Rename a file within its folder, which is locked meanwhile, unless the name is taken."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)
@@ -34,7 +35,7 @@ def rename_if_free(file: Path, path: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Lock a folder. On Windows, no lock is needed: renaming never replaces an existing file."""
+    """Lock a folder. On Windows, no lock is needed, because renaming never replaces a file."""
     if sys.platform == "win32":
         yield
     else:
@@ -48,7 +49,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 def sync_directory(directory: Path) -> None:
     """Make the names in a folder durable."""
-    with contextlib.suppress(OSError):  # Windows opens no directories and needs no such step
+    with contextlib.suppress(OSError):  # Windows cannot open directories, and needs no such step
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -57,7 +58,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def app_folder(data_dir: object) -> Path | None:
-    """Return the absolute path of the folder that an app names; None to store nothing.
+    """Return the absolute path of the folder that an app names; None if it stores nothing.
 
     Raises:
         TypeError: if ``data_dir`` is neither None nor a path.
@@ -69,7 +70,7 @@ def app_folder(data_dir: object) -> Path | None:
     if not isinstance(data_dir, str | PathLike):
         raise TypeError("data_dir must be the path of a folder, or None to store nothing")
     text = str(fspath(data_dir))
-    if not text:  # a variable that is not set
+    if not text:  # as from an environment variable that is not set
         raise ValueError("data_dir is empty; pass the path of a folder, or None to store nothing")
     if Path(text).parts[:1] == ("~",):
         raise ValueError("data_dir begins with ~, which only shells expand; pass Path(data_dir).expanduser()")

@@ -1,20 +1,20 @@
 """Two things that must not be in progress while a process forks: an open ledger and an import.
 
-SQLite keeps a table of the files and locks of its process. A child inherits this table and mistakes
-the parent's locks for its own. Even a connection that the child opens itself then has no lock, and
-its commits are lost when the parent closes the file ("How to corrupt an SQLite database file",
-section 2.6). Therefore connections are closed before a fork and opened again after it. A child that
-inherited an open connection nevertheless (because native code forked, or a disk hung) does not use
-the file.
+SQLite keeps a table of the files and locks of its process. A forked child inherits this table and
+mistakes the parent's locks for its own. Even a connection that the child opens itself is then not
+locked, and its commits are lost when the parent closes the file ("How to corrupt an SQLite database
+file", section 2.6). Therefore connections are closed before a fork and opened again after it. A
+child may nevertheless inherit an open connection, because native code forked or a disk hung. Such a
+child does not use the file.
 
-If a process forks during an import, the child inherits the module's lock without the thread that
-holds it, and the child's own import of the module would never end. Therefore the SDK's threads
-import under a common lock, and a fork waits for this lock.
+If a process forks during an import, the child inherits the lock of the imported module, but not the
+thread that holds the lock. The child would then wait forever when it imports the module. Therefore
+the SDK's threads import under a common lock, and a fork waits for this lock.
 """
 
 from __future__ import annotations
 
-import logging  # noqa: F401 so that its hook was registered before, and runs after, the one below: imports log
+import logging  # noqa: F401 so that its fork hook precedes, and therefore runs after, the one below: imports log
 import os
 import threading
 from contextlib import AbstractContextManager
@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_DEADLINE_S = 1.0
-"""How long a fork waits for connections to close: making a ledger may take this long on a busy
-disk. After that, the child's ledger is unavailable."""
+"""How long a fork waits for connections to close, because creating a ledger may take this long on a
+busy disk. After that, the fork proceeds, and the child cannot use the ledger."""
 
 IMPORT_DEADLINE_S = 10.0
 """How long a fork waits for an import. An import from a cold disk takes seconds, but an import that
-hangs must not make the fork hang."""
+hangs must not block the fork."""
 
 
 class Pause:
@@ -40,7 +40,7 @@ class Pause:
 
 
 class Holder(Protocol):
-    """An object that has a ledger's file open from time to time."""
+    """An object that opens and closes a ledger's file from time to time."""
 
     path: Path | None
     process: tuple[int, int]
@@ -74,7 +74,7 @@ def inherited_open(path: Path) -> bool:
 
 
 def this_process() -> tuple[int, int]:
-    """Return an id that distinguishes this process from its ancestors, whose ids may be reused."""
+    """Return an id that distinguishes this process from its ancestors, even if ids are reused."""
     return os.getpid(), _generation
 
 
@@ -92,7 +92,7 @@ def _before_fork() -> None:
             holder.pause(pause)
     for pause in _forking.pauses:
         pause.closed.wait(PAUSE_DEADLINE_S)
-    # only now: a holder may have to import before it can close
+    # only now, because a holder may have to import before it can close
     _forking.importing = _importing if _importing.acquire(timeout=IMPORT_DEADLINE_S) else None
 
 

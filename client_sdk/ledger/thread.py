@@ -4,8 +4,8 @@ A caller chooses how long to wait for its job. If the caller gives up before the
 commit, the job is not done. If the commit itself hangs, the caller does not know the outcome, but
 the job is done either completely or not at all.
 
-A caller may also stop waiting without cancelling its job. Such jobs stay in memory, up to a maximum
-number, and are tried again while another process uses the ledger.
+A caller may also stop waiting but leave its job to the thread. Such jobs stay in memory, up to a
+maximum number, and are tried again while another process uses the ledger.
 
 Only the thread's own frame refers to the connection. After a fork, the child does not have the
 thread. It cannot use, close or finalize the connection, which would harm the parent's connection.

@@ -1,8 +1,8 @@
-"""A separate process that sends the reports that a program has left behind, and then ends.
+"""A separate process that sends the reports that a program left unsent when it ended.
 
-A program starts the helper on exit, because reports leave at a random instant within a minute, and
-many programs do not run that long. The helper waits for these instants. It sends the reports in the
-ledger's file, and records nothing. Only one helper at a time works on a ledger.
+A program starts the helper on exit, because reports are sent at a random instant within a minute,
+and many programs do not run that long. The helper waits for these instants, and sends the reports
+in the ledger's file. It records nothing. Only one helper at a time works on a ledger.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Helper(NamedTuple):
             )
 
     def leaves_soon(self, connection: sqlite3.Connection, now_s: float) -> bool:
-        """Whether any report is due to leave while a helper that starts now would run."""
+        """Whether a helper that starts now would still run when the next report is due."""
         if not device.agrees(connection):
             return False
         in_s = _leaves_in_s(connection, now_s)
@@ -80,11 +80,11 @@ class Helper(NamedTuple):
 
 
 def end(path: Path) -> None:
-    """End the helper of a ledger. An upload in progress is sent again later, but counts once."""
+    """End the helper of a ledger. An interrupted upload is sent again later, but counts once."""
     detached.end(_lock_of(path))
 
 
-def main(  # noqa: PLR0913 what a helper must know, as it came
+def main(  # noqa: PLR0913 all settings of a helper, as it receives them
     path: str,
     app: str,
     collector: str,
@@ -94,7 +94,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """Send everything that is due now or soon, as the only helper of a ledger.
+    """As the only helper of a ledger, send everything that is due now or soon.
 
     ``held`` is the lock's descriptor if this process already has the lock; None otherwise.
     """
@@ -108,7 +108,7 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
 
 
 class BriefLedger:
-    """A ledger whose file is open during transactions only, because a helper mostly waits."""
+    """A ledger whose file is open only during transactions, because a helper mostly waits."""
 
     def __init__(self, path: Path, app: str) -> None:
         """Take the file and the app that it must belong to."""
@@ -125,7 +125,7 @@ class BriefLedger:
         for _ in range(_TRIES):
             try:
                 return self._transact(work)
-            except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
+            except Exception as error:  # noqa: BLE001 every problem with the file becomes one sentence
                 explained = explanations.explain(error, self._path)
             if not isinstance(explained, LedgerBusyError):
                 break
@@ -140,7 +140,7 @@ class BriefLedger:
             return result
 
 
-def send(  # noqa: PLR0913 the clocks, which are others in tests
+def send(  # noqa: PLR0913 tests pass other clocks
     ledger: BriefLedger,
     transport: Transport,
     clock: Callable[[], float] = time.time,
@@ -152,8 +152,8 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 ) -> bool:
     """Send reports that are due within `LIFE_S`; return whether other reports are due later.
 
-    An upload is sent again only at the first look, so that it stays apart from other uploads.
-    New reports that became due during a request get a new random instant, as in
+    An earlier upload is sent again only in the first attempt, so that it stays apart from other
+    uploads. New reports that became due during a request get a new random instant: see
     `client_sdk.sending.timing`.
     """
     until_s, may_resend = monotonic() + LIFE_S, True
@@ -168,10 +168,10 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 
 
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
-    """Return new reports that leave now, or else the upload that waits longest to be sent again.
+    """Return new reports that are due, or else the upload that has waited longest for a retry.
 
-    No report leaves if a program that started later has noted that the user does not agree. This
-    note is written in a transaction, too, so that either the note or this look comes first.
+    No report is sent if a program that started later has stored that the user does not agree. The
+    program stores this in a transaction, so that it happens either before or after this function.
     """
     parcel = None
     if device.agrees(connection):
@@ -195,7 +195,7 @@ def _lock_of(path: Path) -> Path:
 
 
 def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
-    """Return the seconds until a report leaves: 0 if one leaves now, None if none will leave."""
+    """Return the seconds until a report is due: 0 if one is due now, None if there is none."""
     if queue.due(connection, now_s, hurried=False):
         return 0.0
     leaving = queue.next_leaving(connection, now_s)

@@ -1,8 +1,8 @@
-"""The meaning of an answer to an upload: accepted, rejected, or to be sent again. No IO.
+"""Interprets the response to an upload: accepted, rejected, or to be sent again. Without IO.
 
-An upload is given up only if the collector itself rejects exactly this body. Any other answer may
-come from an intermediary (a captive portal, a proxy that requires a login, a wrong route), and is
-treated as temporary.
+An upload is given up only if the collector itself rejects exactly these bytes. Any other response
+may come from an intermediary (a captive portal, a proxy that requires a login, a wrong route), and
+is treated as temporary.
 """
 
 import json
@@ -17,12 +17,12 @@ from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
-"""The statuses of bodies that are malformed, too large, of the wrong type, or not understood. A
+"""The statuses for a body that is malformed, too large, of the wrong type, or not understood. A
 collector that sends such a status will never accept the same bytes."""
 
 
 class Reply(NamedTuple):
-    """A reply over HTTP.
+    """An HTTP response.
 
     >>> Reply(200, None, b'{"accepted":1,"refused":[]}').status
     200
@@ -30,7 +30,7 @@ class Reply(NamedTuple):
     Attributes:
         status: the status code.
         retry_after: the ``Retry-After`` header; None if there is none.
-        body: the body, or as much of it as was read.
+        body: the body, or the part of it that was read.
         stopped: the header that lists stopped questions; None if there is none.
 
     """
@@ -42,12 +42,12 @@ class Reply(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The collector has counted the reports that it accepts.
+    """The collector has counted all reports that it did not refuse.
 
     Attributes:
         verdict: the outcome of each report.
-        stopped: the questions that the collector lists as stopped. Other kinds of replies stop no
-            question, because they may come from an intermediary.
+        stopped: the questions that the collector lists as stopped. No other outcome stops a
+            question, because its response may come from an intermediary.
 
     """
 
@@ -79,9 +79,9 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
     """Return the outcome of an attempt.
 
     Args:
-        reply: the reply, or the reason why there is none; None if the reason is unknown.
+        reply: the response, or the reason why there is none; None if the reason is unknown.
         reports: the number of reports that were sent.
-        now_s: Unix seconds, to convert a date in the reply into a delay.
+        now_s: Unix seconds, to convert a date in the response into a delay.
 
     """
     if not isinstance(reply, Reply):
@@ -92,12 +92,12 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
         try:
             return Acknowledged(Verdict.decode(reply.body, reports), decode_stopped(reply.stopped))
         except MalformedError:
-            pass  # another program answered, such as a captive portal
+            pass  # not a collector's response, but for example a captive portal's
     return Transient(retry_after_s(reply.retry_after, now_s))
 
 
 def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | None:
-    """Return a sentence for developers about an attempt; None if it delivered everything."""
+    """Return a sentence for developers about an attempt; None if all reports were delivered."""
     match outcome:
         case Acknowledged(verdict, _):
             sentences = [code.sentence for _, code in verdict.refused]
@@ -112,7 +112,7 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
 
 
 def _why_again(reply: Reply | Failure | None) -> str:
-    """Return a sentence for developers about an attempt that failed and will be repeated."""
+    """Return a sentence for developers about a failed attempt that will be repeated."""
     if isinstance(reply, Reply):
         sentence = failure_of_status(reply.status).said_of("the collector", f"status {reply.status}")
     else:
@@ -121,7 +121,7 @@ def _why_again(reply: Reply | Failure | None) -> str:
 
 
 def _is_the_collectors(reply: Reply) -> bool:
-    """Whether an error is a problem document (RFC 9457) with a code, as only a collector sends."""
+    """Whether an error is a problem document (RFC 9457) with a code, as only collectors send."""
     try:
         problem = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -130,7 +130,7 @@ def _is_the_collectors(reply: Reply) -> bool:
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
-    """Return the seconds that a ``Retry-After`` header asks for, clamped; 0 without a valid one.
+    """Return the seconds that a ``Retry-After`` header requests, clamped; 0 without a valid header.
 
     Args:
         header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.

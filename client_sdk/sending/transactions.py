@@ -1,6 +1,6 @@
-"""One attempt to send: look for an upload, send it, and carry out the outcome.
+"""One attempt to send: finds an upload, sends it, and applies the outcome to the ledger.
 
-The uploader and the helper share these steps. Each function that takes a connection is one
+The uploader and the helper share these functions. Each function that takes a connection is one
 transaction of the ledger.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Departed(Enum):
-    """Whether an attempt has sent an upload."""
+    """Whether an attempt has sent an upload, and if not, why."""
 
     NOTHING = "there was nothing to send"
     WITHHELD = "the user no longer agrees; the next look drops the upload"
@@ -38,11 +38,11 @@ class Look(NamedTuple):
     """The state of the ledger after an attempt."""
 
     pending: list[Retry]
-    keeps_news: bool = False  # because another upload is sent instead of new reports
-    due_in_s: float | None = None  # by the calendar; infinite if the clock is wrong
+    keeps_news: bool = False  # new reports wait, because another upload is sent first
+    due_in_s: float | None = None  # seconds until work is due by the calendar; infinite if the clock is wrong
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
-    has_dropped: bool = False  # because the collector refused a report permanently
+    has_dropped: bool = False  # the collector has refused a report permanently
 
 
 Found = tuple[outbox.Parcel | None, Look]
@@ -58,7 +58,7 @@ def look_for_news(
 ) -> Found:
     """Do the work that is due by the calendar; return a new upload of waiting reports.
 
-    Without consent, no work is due. If ``hurried``, reports leave before their random instant.
+    Without consent, no work is due. If ``hurried``, reports are sent before their random instant.
     """
     due_in_s = None
     schedule.withdraw(connection)
@@ -78,13 +78,13 @@ def look_for_news(
 
 
 def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Found:
-    """Return the upload to send again, if this upload still waits."""
+    """Return the upload to send again; no upload if another process has settled or tried it."""
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
     return parcel, Look(retry_times.pending(connection))
 
 
-def attempt(  # noqa: PLR0913 the parts of an attempt
+def attempt(  # noqa: PLR0913 everything that an attempt uses
     run: Callable[[Callable[[sqlite3.Connection], Any]], Any],
     look: Callable[[sqlite3.Connection], Found],
     transport: Transport,
@@ -95,11 +95,11 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
     before: Callable[[], object] = lambda: None,
     note: Callable[[str, Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
 ) -> Look:
-    """Look for an upload, send it once if the user still agrees, and carry out the outcome.
+    """Find an upload, send it once if the user still agrees, and apply the outcome to the ledger.
 
     ``run`` does work within a separate transaction. ``before`` is called between the first
-    transaction and the request. ``note`` gets the upload's id, the reply, the outcome, and the
-    sentence for developers, before the outcome is carried out.
+    transaction and the request. ``note`` gets the upload's id, the response, the outcome, and a
+    sentence for developers, before the outcome is applied.
     """
     parcel, found = run(look)
     before()
@@ -119,12 +119,12 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
 def _post(transport: Transport, body: bytes) -> Reply | Failure | None:
     try:
         return transport.post(body)
-    except Exception as error:  # noqa: BLE001 the sender must outlive any failure of a transport
+    except Exception as error:  # noqa: BLE001 no failure of a transport may end the sender
         warn("the transport failed: %s", type(error).__name__)
         return None
 
 
-def carry_out(  # noqa: PLR0913 the parts of an attempt
+def carry_out(  # noqa: PLR0913 everything that an attempt uses
     connection: sqlite3.Connection,
     now_s: float,
     outcome: AttemptOutcome,
@@ -133,7 +133,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     *,
     problem: str | None,
 ) -> tuple[list[Retry], bool]:
-    """Carry out the outcome; return the remaining uploads, and whether any report was dropped."""
+    """Apply the outcome; return the uploads in progress, and whether any report was dropped."""
     device.note_problem(connection, device.UPLOAD, problem)
     has_dropped = isinstance(outcome, Rejected)
     match outcome:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The maximum size of a reply, the same as for an upload. A verdict on 256 refused reports takes a
-quarter of this size."""
+"""The maximum size of a response, the same as for an upload. A verdict on 256 refused reports takes
+a quarter of this size."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -28,17 +28,17 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers except the header with an app's key. They are the same on every device, because
+"""All headers except the one with the app's key. They are the same on every device, because
 versions and languages would distinguish devices."""
 
 
 class Transport(Protocol):
-    """Anything that can deliver an upload to a collector."""
+    """An object that can deliver an upload to a collector."""
 
     def post(self, body: bytes) -> Reply | Failure | None:
-        """Deliver the body of an upload once; return the reply.
+        """Deliver the body of an upload once; return the response.
 
-        Without a reply, return the reason for this, or None if the reason is unknown.
+        If there is no response, return the reason, or None if the reason is unknown.
         """
 
 
@@ -50,7 +50,7 @@ class HttpTransport:
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
-        """Take the collector's address, such as ``https://telemetry.example.com``, and the key.
+        """Store the collector's address, such as ``https://telemetry.example.com``, and the key.
 
         Args:
             collector: the base URL of the collector.
@@ -67,11 +67,11 @@ class HttpTransport:
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | Failure:
-        """Deliver the body of an upload once; return the reply, or the reason why there is none.
+        """Deliver the body of an upload once; return the response, or the reason why there is none.
 
-        Redirects are not followed, because reports and key are meant for this collector only.
-        For the same reason, a collector on this machine is reached without a proxy. Cookies are not
-        kept, and no password of the machine's user is sent.
+        Redirects are not followed, because the reports and the key are meant for this collector
+        only. For the same reason, a collector on this machine is reached without a proxy. Cookies
+        are not stored, and no password of the machine's user is sent.
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
@@ -103,7 +103,7 @@ class HttpTransport:
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
-    """Let a deadline watch the connections that a session opens."""
+    """Make a deadline apply to the connections that a session opens."""
     from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):
@@ -115,9 +115,9 @@ def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
 
 
 def _read(response: requests.Response) -> bytes:
-    """Return the body of a response, cut after `MAX_REPLY_BYTES` bytes."""
+    """Return the first `MAX_REPLY_BYTES` bytes of a response's body."""
     content = bytearray()
-    for byte in response.iter_content(1):  # asking for more would wait for all of it
+    for byte in response.iter_content(1):  # reading larger pieces would wait until they are complete
         content += byte
         if len(content) >= MAX_REPLY_BYTES:
             break

@@ -1,6 +1,6 @@
 """The thread that sends waiting reports. The app never waits for it, except in a flush.
 
-`timing` decides when uploads leave, `transactions` chooses them, and the ledger stores them.
+`timing` decides when uploads are sent, `transactions` chooses them, and the ledger stores them.
 """
 
 from __future__ import annotations
@@ -43,13 +43,12 @@ class _State(Enum):
 class Uploader:
     """Sends waiting reports, in one process.
 
-    Attributes:
-        problem: why the latest attempt did not deliver everything, and what to do; None if it
-            delivered everything.
+    problem: why the latest attempt did not deliver everything, and what to do about it; None if it
+        delivered everything.
 
     """
 
-    def __init__(  # noqa: PLR0913 what it stands between, named by the caller
+    def __init__(  # noqa: PLR0913 what it connects, named by the caller
         self,
         ledger_thread: LedgerThread,
         transport: Transport,
@@ -59,7 +58,7 @@ class Uploader:
         uniform: Uniform = jitter,
         watch: BudgetWatch | None = None,
     ) -> None:
-        """Prepare; the thread starts with the first call of `start`, `notify`, `expect` or `flush`.
+        """Prepare; `start`, `notify`, `expect` or `flush` starts the thread.
 
         Args:
             ledger_thread: the ledger.
@@ -96,19 +95,19 @@ class Uploader:
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report recorded now leaves: within a minute, with all waiting reports."""
+        """Return when a report recorded now is sent: within a minute, with all waiting reports."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
     def notify(self, departure: Departure) -> None:
-        """Note that a report may wait; it leaves at ``departure``, or when a back-off ends."""
+        """Wake the thread for a new report, to be sent at ``departure`` or when a back-off ends."""
         with self._changed:
             self._state = _State.WAITING
             self._departures.notify(departure)
             self._wake()
 
     def go_on(self) -> None:
-        """Note that an answer no longer waits in memory, so that a flush can send it or can end."""
+        """Note that an answer has reached the ledger, so that a flush can send it or can end."""
         with self._changed:
             if self._flushes:
                 self._state, self._hurried = _State.WAITING, True
@@ -116,7 +115,7 @@ class Uploader:
             self._changed.notify_all()
 
     def expect(self) -> None:
-        """Start the thread, which looks at the calendar by itself from then on."""
+        """Start the thread, which then checks the calendar regularly."""
         with self._changed:
             if self._thread is None:
                 self._departures.expect(time.monotonic())
@@ -125,9 +124,9 @@ class Uploader:
     def flush(self, timeout_s: float) -> Flushed:
         """Send new reports now; if there are none, send one upload again before its planned time.
 
-        Pauses that the collector asked for still apply, and so does the time between uploads. A
-        flush waits for the requests that it starts, but not for any planned instant: it ends as
-        soon as nothing more can be sent now, or after ``timeout_s`` seconds.
+        The delays that the collector requested still apply, and so does the minimum time between
+        uploads. A flush waits for the requests that it starts, but not for any planned instant: it
+        ends as soon as nothing more can be sent now, or after ``timeout_s`` seconds.
         """
         with self._changed:
             self._state = _State.WAITING
@@ -202,7 +201,7 @@ class Uploader:
                 self._back_off(_State.WAITING)
             except LedgerError:
                 self._back_off(_State.BROKEN)
-            except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
+            except Exception as error:  # noqa: BLE001 no failure, such as a clock's, may end the thread
                 warn("an upload failed: %s", type(error).__name__)
                 self._back_off(_State.BROKEN)
         with self._changed:
@@ -251,7 +250,7 @@ class Uploader:
                 self._plan(look.pending, hurried=hurried)
                 self._rest(look, news=news)
             case Departed.WITHHELD:
-                self._back_off(_State.WAITING)  # the next look drops the upload, unless the user agrees again
+                self._back_off(_State.WAITING)  # the next attempt drops the upload, unless the user agrees again
             case Departed.UPLOAD:
                 with self._changed:
                     self._has_dropped |= look.has_dropped
@@ -259,7 +258,7 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store the result of an attempt for developers and flushes, and the attempt's time."""
+        """Store the result of an attempt, for developers and flushes, and its time."""
         self.problem = problem
         with self._changed:
             self._departures.part(upload, time.monotonic())
@@ -303,13 +302,13 @@ class Uploader:
             self._conclude()
 
     def _conclude(self) -> None:
-        """Note what still waits after an attempt, and wake the waiting flushes."""
+        """After an attempt, store what still waits, and wake the waiting flushes."""
         self._departures.succeed()
         self._state = _State.EMPTY if math.isinf(self._departures.next_s) else _State.PENDING
         self._changed.notify_all()
 
     def _back_off(self, state: _State) -> None:
-        """Look at the ledger later, because it could not be used."""
+        """Try again later, because the ledger could not be used."""
         with self._changed:
             self._departures.back_off(time.monotonic())
             self._state = state
