@@ -10,8 +10,8 @@ telemetry = Telemetry(registry, collector=collector, data_dir=app_data_dir, cons
 telemetry.record("dark_mode", True)
 ```
 
-``__all__`` lists the public names. Each is imported on first use, so that importing the package
-itself takes almost no time.
+``__all__`` lists the public names. Each name is imported on first use, so that importing the
+package itself takes almost no time.
 """
 
 from importlib import import_module
@@ -65,7 +65,7 @@ _HOMES = {
     "Telemetry": "telemetry",
     "UnknownMetricError": "protocol.errors",
 }
-"""The module that defines each public name, relative to this package."""
+"""Maps each public name to the module that defines it, relative to this package."""
 
 
 def __getattr__(name: str) -> object:

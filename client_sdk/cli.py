@@ -1,4 +1,4 @@
-"""``hearsay-client``: shows users their sent reports, opts out, and works with registries."""
+"""``hearsay-client``: shows users their sent reports, opts out, and processes registries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLES = {
     "selftest": "--data-dir app-data",
     "completion": "bash",
 }
-"""For each command, the arguments of the example in its help."""
+"""For each command, the arguments of the example in its help text."""
 
 
 def main(argv: Sequence[str] | None = None) -> ExitStatus:
@@ -57,11 +57,11 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
         if not ledger_file.exists(path) and ledger_file.exists(trial / path.name):
             return _fail(f"there is no ledger at {path}, only one of a trial: use --data-dir {shlex.quote(str(trial))}")
         return _print(arguments.command(path, arguments))
-    except KeyboardInterrupt:  # the reader has pressed Ctrl+C
+    except KeyboardInterrupt:  # the user has pressed Ctrl+C
         return ExitStatus.DONE
     except LanguageError as error:
         return _fail(str(error))
-    except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
+    except Exception as error:  # noqa: BLE001 every problem with the file becomes one sentence
         return _fail(str(explanations.explain(error, path)))
 
 
@@ -76,9 +76,9 @@ def _print(lines: Iterable[str]) -> ExitStatus:
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file or a program")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        if sys.stdout.isatty():  # a terminal that lacks a character shows a question mark
+        if sys.stdout.isatty():  # show a question mark for a character that the terminal lacks
             sys.stdout.reconfigure(errors="replace")
-        else:  # a file or a program must get every character, whatever the locale is
+        else:  # a file or program must get every character, whatever the locale is
             sys.stdout.reconfigure(encoding="utf-8")
     for line in lines:
         try:
@@ -87,7 +87,7 @@ def _print(lines: Iterable[str]) -> ExitStatus:
         except OSError as error:
             # Otherwise the interpreter would write the buffer again when it exits, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if error.errno == errno.EPIPE:  # the reader, such as head, has closed the pipe
+            if error.errno == errno.EPIPE:  # the reading program, such as head, has closed the pipe
                 return ExitStatus.DONE
             return _fail(f"cannot write the output: {error.strerror}; redirect it to another place")
     return ExitStatus.DONE
@@ -110,17 +110,17 @@ class _Parser(argparse.ArgumentParser):
 
 def _near(message: str, parser: argparse.ArgumentParser) -> list[str]:
     """Return the option or command most similar to the unknown one at the end of a message."""
-    from difflib import get_close_matches  # noqa: PLC0415 5 ms, for a mistake alone
+    from difflib import get_close_matches  # noqa: PLC0415 takes 5 ms, and only a mistake needs it
 
     unknown = re.search(r"invalid choice: '([^']+)'|unrecognized arguments: (\S+)", message)
     if unknown is None:
         return []
-    choices = [choice for action in parser._actions for choice in (*(action.choices or ()), *action.option_strings)]  # noqa: SLF001 it has no public list
+    choices = [choice for action in parser._actions for choice in (*(action.choices or ()), *action.option_strings)]  # noqa: SLF001 there is no public list
     return get_close_matches(unknown[1] or unknown[2].partition("=")[0], map(str, choices), 1)
 
 
 class _Version(argparse.Action):
-    """Looks up the version only on request: an SDK copied into an app has no version metadata."""
+    """Looks up the version only on request, because an SDK copied into an app has no metadata."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 as the class says

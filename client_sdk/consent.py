@@ -1,7 +1,7 @@
 """Asks the user once, stores the choice, and applies the rules that override it.
 
-`decide` is a pure function over one table of rules. Only this module's functions read the
-environment and the stored choice; `client_sdk.Telemetry` itself reads neither.
+`decide` is a pure function that applies one table of rules. The other functions of this module read
+the environment and the stored choice. `client_sdk.Telemetry` itself reads neither.
 
 ```python
 url = "https://telemetry.example.com"
@@ -63,15 +63,16 @@ Prompt = Callable[[tuple[str, ...], tuple[str, ...]], bool | AbstractSet[str] | 
 
 
 class Choice(NamedTuple):
-    """The user's choice, and the terms that they were shown.
+    """The user's choice, and the terms that the user saw.
 
     Attributes:
         consent: True, False or a set of purposes.
         day: the day of the choice, such as 2026-12-01.
         host: the collector's host.
-        ceilings: the app's ceilings by name, in billionths of epsilon or units of 10**-18 of delta.
-        agreed: the terms, on that day, of each question that the user agreed to, by its name.
-        declined: the terms of each question that the user refused, in the same form.
+        ceilings: the app's ceilings by name, in billionths of epsilon or in units of 10**-18 of
+            delta.
+        agreed: each question that the user agreed to, by its name, with its terms on that day.
+        declined: each question that the user refused, in the same form.
 
     """
 
@@ -105,8 +106,8 @@ class Terms(NamedTuple):
 def terms(metric: Metric) -> Terms:
     """Return the terms that a user accepts by agreeing to a question.
 
-    The terms include the cost of a report, but not the mechanism. They also leave out the
-    question's owner, expiry and unit, and its translations.
+    The terms include the cost of a report. They do not include the mechanism, nor the question's
+    owner, expiry, unit and translations.
     """
     meaning = {
         "kind": metric.kind.name,
@@ -139,7 +140,7 @@ def decide(
     Args:
         environment: the variables of the environment.
         files: the files of `machine_files` that exist.
-        stored: the decision that the stored choice implies, as `standing` returns it.
+        stored: the decision that follows from the stored choice, as `standing` returns it.
         variable: the app's own variable; None if it has none.
 
     """
@@ -169,11 +170,11 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 
 
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
-    """Return the decision that a stored choice implies for the app's current questions.
+    """Return the decision that follows from a stored choice, for the app's current questions.
 
-    After a yes, each question that is new, has another meaning or costs more than before is
-    withheld until the user has been asked about it. If a ceiling was raised or the collector moved
-    to another host, every question is withheld, and nothing is deleted. A no remains a no.
+    After a yes, a question is withheld until the user has been asked about it, if the question is
+    new, has another meaning or costs more than before. If a ceiling was raised or the collector
+    moved to another host, every question is withheld, and nothing is deleted. A no remains a no.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -193,7 +194,7 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings by name. The window is part of a name, such as ``per_week``."""
+    """Return the app's ceilings by name. The name contains the window, such as ``per_week``."""
     budget = registry.budget
     return {
         f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most
@@ -235,7 +236,7 @@ def current(
 def _may_exist(file: Path) -> bool:
     try:
         return file.exists()
-    except OSError:  # a folder that this user may not read
+    except OSError:  # this user may not read the folder
         return True
 
 
@@ -256,8 +257,8 @@ def choose(
         consent: True, False or a set of purposes.
         collector: as `current` takes it.
         data_dir: as `current` takes it.
-        about: the names of the questions that the user was asked about; None for all. For all other
-            questions, the earlier choice remains.
+        about: the names of the questions that the user was asked about; None means all. For the
+            other questions, the earlier choice remains.
 
     Raises:
         OSError: if the choice cannot be stored.
@@ -317,8 +318,8 @@ def _read_terms(known: dict[str, Any]) -> dict[str, Terms]:
 
 
 def _write(folder: Path, choice: Choice) -> None:
-    """Replace the stored choice, completely or not at all."""
-    import tempfile  # noqa: PLC0415 5 ms
+    """Replace the stored choice atomically."""
+    import tempfile  # noqa: PLC0415 takes 5 ms
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     consent = sorted(choice.consent) if isinstance(choice.consent, frozenset) else choice.consent
@@ -335,7 +336,7 @@ def _write(folder: Path, choice: Choice) -> None:
         raise
 
 
-def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
+def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
     registry: Registry | str | Path,
     *,
     collector: str,
@@ -346,8 +347,9 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
 ) -> Decision:
     """Ask the user about all undecided questions, store the choice, and return the decision.
 
-    The user is asked once. Without a ``prompt``, they are asked only on a terminal, where they type
-    yes or no, or the first letter of either word; there is no default.
+    The user is asked once. Without a ``prompt``, they are asked only if the program runs on a
+    terminal, where they type yes or no, or the first letter of either word. There is no default
+    answer.
 
     Args:
         registry: as `current` takes it.
@@ -356,8 +358,8 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
         variable: as `current` takes it.
         language: a language for which the SDK or the registry has sentences.
         prompt: a function that asks in the app's own way, for example in a dialog. It gets the
-            names of the questions and the lines to show, and returns the consent. If it returns
-            None, the user did not choose, and is asked again at the next start.
+            names of the questions and the lines to show, and returns the consent. If the user does
+            not choose, it returns None, and the user is asked again at the next start.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -369,7 +371,7 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     decision = current(registry, collector=collector, data_dir=data_dir, variable=variable)
     if not decision.undecided:
         return decision
-    say = registry.sentences(language)  # only now: reading the catalog takes 5 ms
+    say = registry.sentences(language)  # not earlier, because reading the catalog takes 5 ms
     if prompt is None:
         if not _is_terminal(sys.stdin, sys.stderr):
             return decision
@@ -380,17 +382,17 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     about = decision.undecided if decision.rule is Rule.CHOICE else None
     try:
         choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
-    except OSError as error:  # an error that must not end the app
+    except OSError as error:  # this error must not end the app
         warn("cannot store the user's choice, so they will be asked again: %s", error.strerror)
     return current(registry, collector=collector, data_dir=data_dir, variable=variable)
 
 
 def words(registry: Registry, decision: Decision, collector: str, say: Sentences) -> Iterator[str]:
-    """Yield the lines that ask for consent: questions and reasons, collector, and privacy loss.
+    """Yield the lines that ask for consent: questions, reasons, collector and privacy loss.
 
     If the user has already agreed before, the first line says why they are asked again.
     """
-    from client_sdk.protocol.statement import evidence  # noqa: PLC0415 1 ms, for those who are asked
+    from client_sdk.protocol.statement import evidence  # noqa: PLC0415 takes 1 ms, and few runs ask the user
 
     again = {Rule.CHOICE: "again", Rule.CHANGED: "changed"}
     if decision.rule in again:
@@ -405,7 +407,7 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
 
 
 def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[str]:
-    """Yield lines that describe a decision: the rule that applies, and the withheld questions."""
+    """Yield lines that describe a decision: the rule behind it, and the withheld questions."""
     consent, rule, by, withheld, _ = decision
     keys = {
         Rule.DO_NOT_TRACK: "suppressed",
@@ -471,5 +473,5 @@ def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
         if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False
         return sys.platform == "win32" or os.tcgetpgrp(0) == os.getpgrp()
-    except (OSError, ValueError):  # a stream that is closed
+    except (OSError, ValueError):  # the stream is closed
         return False

@@ -1,7 +1,7 @@
 """The user's consent at the start of the program, and the effects of changing it.
 
 This module sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` check before they
-take an answer. It sees no answer and no report.
+accept an answer. It gets no answers and no reports.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORGET_DEADLINE_S = 30.0
-"""How long wiping may take. Wiping rewrites the ledger's file, and users expect it to succeed."""
+"""How long wiping the ledger may take. Wiping rewrites the file, and users expect it to succeed."""
 
 
 READY_DEADLINE_S = 1.0
-"""How long the construction of a `Telemetry` waits for the secret if any question needs it, so that
-the first answer does not have to wait. Opening a ledger takes 30 ms on an idle machine."""
+"""How long constructing a `Telemetry` waits to read the secret, if a question needs the secret. The
+first answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
 
 
 class Consenting(Disclosure):
@@ -45,22 +45,22 @@ class Consenting(Disclosure):
     def consent(self) -> Consent:
         """The user's consent: True, False, or a set of purposes; always false after `forget`.
 
-        Set it when the user changes their mind; it can also be set to a
-        `client_sdk.consent.Decision`. Setting it to False, or to an empty set, is the same as
-        calling `forget`. A new set drops the waiting reports and counts of all questions that it
-        does not cover. The questions of an added purpose are recorded immediately, except those
-        that are sampled, paced or filled in, which start with the next window. In a suppressed run,
-        the value is ``SUPPRESSED``, which is false.
+        Set it when the user changes their mind; a `client_sdk.consent.Decision` is accepted, too.
+        Setting it to False, or to an empty set, is the same as calling `forget`. If it is set to a
+        new set of purposes, the waiting reports and counts of all questions that the set does not
+        cover are dropped. The questions of an added purpose are recorded immediately. Only
+        questions that are sampled, paced or filled in start with the next window. In a suppressed
+        run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
 
         Raises:
-            LedgerError: on setting, for the reasons given at `forget`. The new consent applies
+            LedgerError: on setting, for the same reasons as in `forget`. The new consent applies
                 nevertheless.
             TypeError: on setting a value that is neither a bool nor a set of texts.
-            ValueError: on agreeing again after `forget`, or on suppressing a run that has begun;
-                create a new `Telemetry` instead.
+            ValueError: on agreeing again after `forget`, or on suppressing a run that has already
+                begun. Create a new `Telemetry` instead.
 
         """
         return self._schedule.agreement.consent
@@ -90,10 +90,10 @@ class Consenting(Disclosure):
             provider.look()
 
     def forget(self) -> None:
-        """Opt out: wipe queue, history, counts and secret; spent budget stays spent.
+        """Opt out: wipe queue, history, counts and secret, but not the record of spent budget.
 
-        For past windows, the file then keeps only the total cost, without questions or days. From
-        now on this object has no consent, even if this method raises an error.
+        For past windows, the file then contains only the total cost, without questions or days.
+        From now on, this object has no consent, even if this method raises an error.
 
         >>> telemetry.forget()
         >>> telemetry.consent
@@ -135,7 +135,7 @@ class Consenting(Disclosure):
             self._begin()
 
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Store the user's consent in the ledger before anything that depends on it.
+        """Apply the user's consent to the ledger before anything that depends on it.
 
         When this method returns, withdrawn data is deleted, unless another process or the disk is
         slow. In that case, the data is deleted before anything else is written.
@@ -152,7 +152,7 @@ class Consenting(Disclosure):
         return agreed is not True or bool(self._schedule.agreement.declined)
 
     def _begin(self) -> None:
-        """Do the work that is due and send waiting reports, once the user agrees to something."""
+        """Once the user agrees to something, do the work that is due and send waiting reports."""
         if self._path is not None or self._schedule.dues.looks_ahead:
             with contextlib.suppress(LedgerError):  # `problem` reports it
                 self._prepare()
@@ -185,4 +185,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing. A transaction with this job runs only the work that was given to `do_first`."""
+    """Do nothing, in a transaction that runs only the work that was given to `do_first`."""

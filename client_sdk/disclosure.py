@@ -1,6 +1,6 @@
-"""A device's controls for its user: send now, close, and show reports, spending and problems.
+"""What a user controls on their device: send now, close, and show reports, spending and problems.
 
-This module sees no answers, and sees reports only after they have left.
+This module gets no answers, and gets reports only after they were sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_DEADLINE_S = 2.0
-"""How long `history` and `budget` wait: a person would rather wait than see nothing."""
+"""How long `history` and `budget` wait for the ledger: people prefer waiting to an error."""
 
 
 class Disclosure:
@@ -46,12 +46,12 @@ class Disclosure:
     _strict: bool
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send waiting reports now instead of in the background; the result says what failed.
+        """Send waiting reports now, not in the background; the result says whether anything failed.
 
         New reports are sent in separate uploads. If there are no new reports, one unanswered upload
-        is sent again before its back-off ends. Only one is sent, because several together would
-        reveal that they come from the same device. A pause that the collector asked for still
-        applies, and a temporarily refused report keeps its own schedule.
+        is sent again before its back-off ends. Only one upload is sent, because several uploads at
+        once would reveal that they come from the same device. A delay that the collector requested
+        still applies, and a temporarily refused report keeps its own schedule.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
@@ -69,9 +69,9 @@ class Disclosure:
         if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")
         try:
-            # NaN is not above 0 either
+            # the comparison is also false for NaN
             timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
-        except Exception:  # noqa: BLE001 what is not a number may raise anything
+        except Exception:  # noqa: BLE001 comparing an arbitrary object may raise anything
             timeout_s = 0.0
         if self._schedule.agreement.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
@@ -87,7 +87,7 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """The latest problem with the clock, the ledger or an upload, and what to do; else None.
+        """The latest problem with clock, ledger or uploads, and what to do; None without a problem.
 
         >>> telemetry.problem is None
         True
@@ -96,10 +96,10 @@ class Disclosure:
         return self._clock.problem or process.ledger_thread.problem or process.uploader.problem
 
     def close(self) -> None:
-        """End the background work; waiting reports stay in the file for the next run.
+        """End the background work. Waiting reports stay in the file for the next run.
 
-        A request in progress gets 0.3 s to finish; this method does not wait for later uploads. A
-        program that ends without calling `close` behaves in the same way.
+        A request in progress gets 0.3 s to finish; other uploads are left to later. A program that
+        ends without calling `close` behaves in the same way.
 
         >>> telemetry.close()
         >>> telemetry.record("dark_mode", True)
@@ -117,7 +117,7 @@ class Disclosure:
         self.close()
 
     def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
-        """Return every report that has left this device, for the user to read.
+        """Return every report that was sent from this device, for the user to read.
 
         Each entry prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
 
@@ -132,7 +132,7 @@ class Disclosure:
             LanguageError: if there are no sentences in the language.
 
         """
-        from client_sdk.labels import Labeler  # noqa: PLC0415 13 ms
+        from client_sdk.labels import Labeler  # noqa: PLC0415 takes 13 ms
 
         say = self._registry.sentences(language)
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
@@ -156,7 +156,7 @@ class Disclosure:
             LanguageError: if there are no sentences in the language.
 
         """
-        from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
+        from client_sdk.protocol.statement import statement  # noqa: PLC0415 takes 3 ms
 
         return statement(self._registry, language)
 
@@ -185,18 +185,18 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        Every answer that `record` took with consent is in `history`, still waits, repeats an answer
-        of the same window (``ALREADY_RECORDED``), or is counted here. An answer is counted under
-        its result: ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or
-        ``unavailable``. If a process is killed, its counts of the last minute are lost.
-        ``unknown`` counts calls for questions that the registry does not define. ``invalid`` counts
-        answers outside their domain, whose reports contain a random answer. Both counts cover only
-        this process, because data on the device must not reveal a mistake. The reasons for dropped
-        reports are ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report
-        was sent); ``stopped`` (the collector has stopped the question for all devices);
-        ``too_late`` (refused temporarily until its window closed); ``unanswered`` (sent repeatedly,
-        even after its window closed); ``rejected`` (with its whole upload); and the codes of
-        refusals that were final or were repeated too often.
+        Every answer that `record` accepted with consent is in `history`, still waits, repeats an
+        answer of the same window (``ALREADY_RECORDED``), or is counted here. An answer is counted
+        by its result: ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or
+        ``unavailable``. If a process is killed, its counts of the last minute are lost. ``unknown``
+        counts calls for questions that the registry does not define. ``invalid`` counts answers
+        outside their domain, whose reports contain a random answer. Both counts cover only this
+        process, because data on the device must not reveal a mistake. Reports are dropped for these
+        reasons: ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was
+        sent); ``stopped`` (the collector has stopped the question for all devices); ``too_late``
+        (the report was refused temporarily until its window closed); ``unanswered`` (the report was
+        sent repeatedly, even after its window closed); ``rejected`` (the collector rejected the
+        whole upload); and the codes of refusals that were final or were repeated too often.
 
         >>> telemetry.dropped()
         {}

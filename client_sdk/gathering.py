@@ -1,4 +1,4 @@
-"""Counts, days of use and states: answers that the SDK adds up or asks the app for.
+"""Counts, days of use and states: the SDK adds up these answers, or asks the app for them.
 
 Other answers do not pass through this module.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The part of a `client_sdk.Telemetry` for answers that add up or that the app provides."""
+    """The part of a `client_sdk.Telemetry` for answers that add up or that functions provide."""
 
     _coins: Coins
     _recorder: Recorder
@@ -43,7 +43,7 @@ class Gathering(Disclosure):
         ) -> UnknownMetricError | OutsideDomainError | None: ...
 
     def count(self, metric: str, by: int = 1) -> Recorded:
-        """Add to the current window's count. When the window has ended, the sum is reported.
+        """Add to the current window's count. The sum is reported after the window has ended.
 
         The count is kept in memory and lost when the process ends, unless the registry sets
         ``persist``. A persistent count is stored in the ledger's file until it is reported, and
@@ -80,10 +80,10 @@ class Gathering(Disclosure):
         return self._count(definition, added)
 
     def active(self, metric: str) -> Recorded:
-        """Remember today (UTC) as a day of use; the number of days is reported after the window.
+        """Store today (UTC) as a day of use; the number of days is reported after the window.
 
-        Each day of use is stored in the ledger's file until no future report can count it. Further
-        calls on the same day change nothing.
+        Each day of use is stored in the ledger's file until no future report can include it.
+        Further calls on the same day change nothing.
 
         >>> telemetry.active("days_of_use")
         <Recorded.COUNTED: 'counted'>
@@ -115,15 +115,16 @@ class Gathering(Disclosure):
         """Call a function for the answer to a question, once in each window that needs an answer.
 
         Only the calendar decides when the function is called: immediately if the current window has
-        no report yet, and within six hours after a later window begins. Of several processes, only
-        one calls its function. The function runs in a separate thread. Its return value is handled
-        like an answer to `record`. The report leaves within a minute, but during the first seven
-        seconds, even a `flush` does not send the report.
+        no report yet, and within six hours after a later window begins. If the app runs in several
+        processes, only one of them calls its function. The function runs in a separate thread. Its
+        return value is handled like an answer to `record`. The report is sent within a minute;
+        during the first seven seconds, even a `flush` does not send it.
 
-        The report leaves at the same instant whatever the function does. If the function returns
+        The report is sent at the same instant whatever the function does. If the function returns
         None, raises an exception, or takes more than 5 s, the SDK reports "no answer" if the
-        question has ``fill_in``, and otherwise a random answer. Only an exception's type is logged.
-        Without consent, after `forget` or `close`, no function is called and nothing is recorded.
+        question has ``fill_in``, and otherwise a random answer. Only the type of an exception is
+        logged. Without consent, and after `forget` or `close`, no function is called and nothing is
+        recorded.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 
@@ -132,8 +133,8 @@ class Gathering(Disclosure):
             function: returns the true answer. A later call for the same metric replaces it.
 
         Returns:
-            None, once the function has returned or is known not to be due, but after at most 100 ms
-            (or a second, if the disk is slow).
+            None, once the function has returned or no call is due, but after at most 100 ms (or a
+            second, if the disk is slow).
 
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.
@@ -151,7 +152,7 @@ class Gathering(Disclosure):
 
     def _provider(self) -> Provider:
         """Return the object that calls functions in this process; create it on first use."""
-        from client_sdk.answers.provider import Provider  # noqa: PLC0415 5 ms, and most apps do without
+        from client_sdk.answers.provider import Provider  # noqa: PLC0415 takes 5 ms, and most apps do not need it
 
         process = self._processes.current
         if process.provider is None:

@@ -1,4 +1,4 @@
-"""Describes reports in words, by the current or an earlier registry that defines their question."""
+"""Describes reports in words, with the help of the registry that defined their question."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the question of a report in registries, and reads only as many registries as needed."""
+    """Finds the question of a report in registries, and reads only as many of them as necessary."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
-        """Take the ledger's stored registries, a registry to search first, and the ledger's app."""
+        """Take the ledger's packed registries, a registry to search first, and the ledger's app."""
         self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}
@@ -75,7 +75,7 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Describe a reported symbol in words, by the answers that make this symbol likeliest.
+    """Describe a reported symbol in words: name the answers that make this symbol most likely.
 
     The words reveal nothing about the true answer beyond what the report itself reveals.
     """

@@ -1,4 +1,4 @@
-"""The objects that each process creates anew: threads and connections do not survive a fork.
+"""The objects that each process creates itself: threads and connections do not survive a fork.
 
 The objects end when the interpreter exits, while its daemon threads still run.
 """
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
     from client_sdk.sending.helper import Helper
 
 REQUEST_DEADLINE_S = 0.3
-"""How long an exiting program waits for a request in progress. It does not wait for uploads whose
-random delay is not over. A longer request is sent again, with the same id, by the next program."""
+"""How long an exiting program waits for a request in progress. It does not wait for uploads that
+are due later. If a request takes longer, the next program sends the same upload again, with the
+same id."""
 
 LEDGER_DEADLINE_S = 1.0
-"""How long an exiting program waits, in addition, until the ledger has stored the answers that wait
-in memory, and is closed. Only a hanging disk takes this long."""
+"""How much longer an exiting program waits until the ledger has stored the answers that wait in
+memory, and has closed. Only a hanging disk takes this long."""
 
 
 class Process:
-    """The ledger thread and the uploader of one process; each starts when it gets its first job."""
+    """The ledger thread and the uploader of one process. Each starts when it gets its first job."""
 
     def __init__(self, ledger_thread: LedgerThread, uploader: Uploader) -> None:
-        """Begin without losses, mistakes or a provider."""
+        """Start without losses, mistakes or a provider."""
         self.ledger_thread = ledger_thread
         self.uploader = uploader
         self.losses = Losses()
@@ -92,15 +93,16 @@ class Processes:
 
     @property
     def is_finished(self) -> bool:
-        """Whether this process's threads have ended, or will end without taking any more work."""
+        """Whether this process's threads have ended, or will end without accepting more work."""
         process = self._by_process.get(forks.this_process())
         return process is not None and process.is_finished
 
     def end(self) -> None:
-        """Tell this process's threads to end after their current work, without waiting for them."""
+        """Make this process's threads end after their current work, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
-            # an assumption until the ledger is read; a helper sends all reports that it finds
+            # assume that a helper is needed, until the ledger is read; a helper sends all reports
+            # that it finds
             self._expect_to_leave(self._helper is not None and self._schedule.agreement.consent is True)
             process.is_finished = True
             if process.provider is not None:
@@ -116,7 +118,7 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish because the program exits, and leave waiting reports to a helper, if any."""
+        """Finish at the program's exit; leave the waiting reports to a helper if there is one."""
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()
@@ -134,8 +136,8 @@ class Processes:
             with contextlib.suppress(Exception):  # instants in the far future may raise any error
                 self._expect_to_leave(self._helper.leaves_soon(connection, self._clock()))
 
-    def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
-        """Remember whether a helper is needed at the exit, even if the app drops this object."""
+    def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 the name says what it means
+        """Remember whether a helper is needed at exit, even if the app drops this object."""
         self._leaves_soon = leaves_soon
         (keep if leaves_soon else let_go)(self)
 
@@ -154,7 +156,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the watch that calls back as the budget is spent; None without a callback.
+    """Return the object that calls the app as the budget is spent; None without a callback.
 
     Raises:
         TypeError, ValueError: if the fractions are invalid.
@@ -162,7 +164,7 @@ def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[f
     """
     if on_budget is None:
         return None
-    from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 1 ms
+    from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 takes 1 ms
 
     return BudgetWatch(registry, on_budget, warn_at)
 
@@ -177,7 +179,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     *,
     allow_plain_http: bool,
 ) -> Helper | None:
-    """Return the helper that sends after the program's exit; None if no helper process is wanted.
+    """Return the helper that sends after the program's exit; None if the app wants no helper.
 
     Raises:
         ValueError: if the sender is neither "thread" nor "process", or is "process" without a file.
@@ -189,13 +191,13 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
         raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
     if schedule.agreement.consent is SUPPRESSED:
         return None
-    from client_sdk.sending.helper import Helper  # noqa: PLC0415 3 ms
+    from client_sdk.sending.helper import Helper  # noqa: PLC0415 takes 3 ms
 
     return Helper(path, app, collector, upload_key, allow_plain_http, schedule.agreement.groups)
 
 
 class Exiting(Protocol):
-    """An object with work to do before the interpreter exits."""
+    """An object that has work to do before the interpreter exits."""
 
     def exit(self) -> None:
         """Do the work before the exit, and return quickly."""
@@ -211,12 +213,12 @@ def register_exit(thing: Exiting) -> None:
 
 
 def keep(thing: Exiting) -> None:
-    """Keep an object alive until the interpreter exits, even if nothing else does."""
+    """Keep an object alive until the interpreter exits, even if nothing else refers to it."""
     _kept.add(thing)
 
 
 def let_go(thing: Exiting) -> None:
-    """Stop keeping an object alive after `keep`."""
+    """Undo `keep`."""
     _kept.discard(thing)
 
 

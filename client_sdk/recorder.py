@@ -1,4 +1,4 @@
-"""Records randomized answers in the ledger within a time limit. It never sees a true answer."""
+"""Records randomized answers in the ledger within a time limit. It never gets a true answer."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
 RECORD_DEADLINE_S = 0.06
-"""How long `Recorder.record` waits for the disk; after that, the answer waits in memory. The app is
+"""How long `Recorder.record` waits for the disk. After that, the answer waits in memory. The app is
 promised a result within 100 ms; the difference is a margin for a busy processor."""
 
 SECRET_DEADLINE_S = 0.08
-"""How long a process waits for the secret before its first permanent answer. It waits for almost
-all of the promised 100 ms, because without the secret the answer is lost."""
+"""How long a process waits for the secret before its first permanent answer: almost all of the
+promised 100 ms, because without the secret the answer is lost."""
 
 
 class Recorder:
     """Runs the transactions that record answers. The caller has already checked the consent."""
 
     def __init__(self, processes: Processes, schedule: Schedule, clock: Clock) -> None:
-        """Take the objects that recording needs."""
+        """Store the objects that recording needs."""
         self._processes = processes
         self._schedule = schedule
         self._clock = clock
@@ -49,7 +49,7 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report, without raising; the call has taken ``waited_s`` seconds."""
+        """Charge and queue a report; never raise. ``waited_s`` seconds of the limit have passed."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
@@ -65,7 +65,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread, within the time limit; return its result, never raise."""
+        """Do work in the ledger thread within the time limit; return the result, never raise."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()
@@ -82,8 +82,8 @@ class Recorder:
                 self._clock.problem = None
         except LedgerError as error:
             if isinstance(error, ClockError):
-                self._clock.problem = str(error)  # kept here, because the ledger's next job clears its own problem
-                # note the problem in the ledger, for a program that ends soon
+                self._clock.problem = str(error)  # the ledger's own problem is cleared by its next job
+                # store the problem in the ledger, too, because this program may end soon
                 note = partial(device.note_problem, about=device.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(note, begin=WRITE)
@@ -98,7 +98,7 @@ class Recorder:
     def _announce(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
         """Notify the uploader of a waiting report."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
-            process.uploader.expect()  # no upload may leave at another time because something was recorded
+            process.uploader.expect()  # upload times must not depend on whether something was recorded
         elif recorded is Recorded.QUEUED:
             process.uploader.notify(departure)
 
@@ -114,11 +114,11 @@ class Recorder:
     def _with_consent(
         self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float, leaves_s: float
     ) -> Recorded:
-        """Do the work in the ledger thread, unless the user opted out while it waited."""
+        """Do the work in the ledger thread, unless the user has opted out in the meantime."""
         is_taken = self._schedule.agreement.takes(definition.name)
         return work(connection, clock_s, leaves_s) if is_taken else Recorded.NO_CONSENT
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
-        """Do the due work in the ledger thread, unless the user opted out while it waited."""
+        """In the ledger thread, do the work that is due, unless the user has opted out."""
         if self._schedule.agreement.consent:
             self._schedule.catch_up(connection, clock_s)

@@ -1,4 +1,4 @@
-"""The types that the SDK and its host exchange: decisions, results, errors and warnings."""
+"""The types that the SDK and the app exchange: decisions, results, errors and warnings."""
 
 import contextlib
 import logging
@@ -11,7 +11,7 @@ from client_sdk.protocol.wire.verdict import Refusal
 
 
 class Recorded(StrEnum):
-    """The outcome of an answer. The host application may ignore it.
+    """The outcome of a call that records an answer. The app may ignore it.
 
     >>> Recorded.QUEUED == "queued"
     True
@@ -24,10 +24,10 @@ class Recorded(StrEnum):
     """The number was added to the count, which is reported when the window has ended."""
 
     ALREADY_RECORDED = "already_recorded"
-    """The window already has its report. This answer was ignored."""
+    """The window already has a report. This answer was ignored."""
 
     OUT_OF_BUDGET = "out_of_budget"
-    """The report would have exceeded a ceiling of the budget, and was not queued."""
+    """The report would have exceeded a ceiling of the budget. It was not queued."""
 
     NOT_ASKED = "not_asked"
     """This device was not selected to answer this question in this window. The selection is made
@@ -43,21 +43,23 @@ class Recorded(StrEnum):
     """The environment or the machine suppresses telemetry. Nothing was recorded."""
 
     EXPIRED = "expired"
-    """The window begins after the metric's last day, and the question is no longer asked."""
+    """The question has expired: the window begins after the question's last day."""
 
     UNKNOWN = "unknown"
     """The registry defines no question with this name, or the question needs another method.
-    Nothing was recorded. A ``strict`` `Telemetry` raises an error instead."""
+    Nothing was recorded. A ``strict`` `Telemetry` raises an error instead.
+    """
 
     WAITING = "waiting"
-    """The ledger did not respond in time, and the perturbed answer waits in memory. You need not do
-    anything: the answer is recorded as soon as the ledger responds, unless the process ends first.
+    """The ledger did not respond in time. The perturbed answer waits in memory, and is recorded as
+    soon as the ledger responds, unless the process ends first. You need not do anything.
     """
 
     BUSY = "busy"
     """The ledger did not respond in time, and the answer could not wait in memory: too many jobs
-    already wait, or the answer needs the device's secret first. A number may have been added to a
-    count anyway. An answer can safely be recorded again later in the window."""
+    already wait, or the device's secret must be read first. A count may have been increased anyway.
+    It is safe to record an answer again later in the window.
+    """
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used; ``Telemetry.problem`` says why, and what to do."""
@@ -67,10 +69,10 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report that was sent; a report that was refused has a `Refusal` instead."""
+    """The outcome of a report that was sent. A refused report has a `Refusal` instead."""
 
     UNANSWERED = "unanswered"
-    """The collector has not answered or could not be reached; the report is sent again."""
+    """The collector has not responded or could not be reached. The report is sent again."""
 
     ACCEPTED = "accepted"
     """The collector has counted the report."""
@@ -83,7 +85,7 @@ _OUTCOMES: dict[str, ReportOutcome | Refusal] = {outcome.value: outcome for outc
 
 
 def outcome_named(text: str) -> str:
-    """Return the outcome for a ledger's code; a code of a later version is returned unchanged."""
+    """Return the outcome for a ledger's code; a later version's code is returned unchanged."""
     return _OUTCOMES.get(text, text)
 
 
@@ -98,27 +100,29 @@ class FlushOutcome(StrEnum):
     """The collector has counted all reports that waited."""
 
     NOTHING_WAITING = "nothing_waiting"
-    """No report waited, except for reports that leave only after their window has ended."""
+    """No report waited, except reports that are sent only after their window has ended."""
 
     NOT_DUE = "not_due"
-    """The remaining reports are due later: the collector asked for a pause, two uploads must not
-    leave together, or a provided function may still return the answer."""
+    """The remaining reports are due later: the collector requested a delay, two uploads must not be
+    sent together, or a provided function may still return the answer.
+    """
 
     OFFLINE = "offline"
-    """The collector did not answer; the reports are sent again later. ``problem`` says more."""
+    """The collector did not respond. The reports are sent again later. ``problem`` says more."""
 
     REFUSED = "refused"
-    """The collector's address answered, but did not accept everything. ``problem`` says more;
-    ``dropped()`` counts permanently refused reports."""
+    """A server responded, but did not accept everything. ``problem`` says more; ``dropped()``
+    counts permanently refused reports.
+    """
 
     TIMED_OUT = "timed_out"
-    """The timeout was reached first; sending continues in the background."""
+    """The timeout was reached first. Sending continues in the background."""
 
     UNAVAILABLE = "unavailable"
     """The ledger cannot be used, or no thread can be started."""
 
     NO_CONSENT = "no_consent"
-    """Reports wait, but the user does not agree to send them."""
+    """Reports wait, but the user has not agreed to send them."""
 
     SUPPRESSED = "suppressed"
     """The environment or the machine suppresses telemetry. Nothing was sent."""
@@ -128,7 +132,7 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush; true if no report is left except those held until their window ends.
+    """The result of a flush; true if no report is left, except those held until their window ends.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
@@ -144,7 +148,7 @@ class Flushed(NamedTuple):
     due_s: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether no report is left to deliver now."""
+        """Whether no report is left that could be sent now."""
         return self.outcome in (FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING)
 
 
@@ -152,7 +156,7 @@ class LedgerError(HearsayError):
     """The ledger cannot be used. The message says why and what to do, and contains no answer."""
 
     recorded: ClassVar[Recorded] = Recorded.UNAVAILABLE
-    """The outcome of an answer whose recording fails with this error."""
+    """The outcome of a call that records an answer and fails with this error."""
 
 
 class ClockError(LedgerError):
@@ -160,13 +164,13 @@ class ClockError(LedgerError):
 
 
 class LedgerBusyError(LedgerError):
-    """The ledger is in use by another process, or did not answer in time."""
+    """Another process is using the ledger, or the ledger did not respond in time."""
 
     recorded: ClassVar[Recorded] = Recorded.BUSY
 
 
 class HistoryEntry(NamedTuple):
-    """One report that has left the device.
+    """A report that was sent from the device.
 
     >>> print(HistoryEntry("dark_mode", "9f0a6b21c3d4", "2026-07-01", 1, "accepted", "true"))
     2026-07-01 dark_mode: true (accepted)
@@ -204,7 +208,7 @@ class Waits(StrEnum):
 
 
 class PendingReport(NamedTuple):
-    """One report that waits in the ledger.
+    """A report that waits in the ledger.
 
     Attributes:
         metric: the metric's name.
@@ -212,7 +216,8 @@ class PendingReport(NamedTuple):
         window: the report's window.
         symbol: the number of the perturbed answer, counted from 0.
         why: why the report waits.
-        next_s: the time of the next attempt in Unix seconds; None means as soon as the app runs.
+        next_s: the time of the next attempt in Unix seconds; None if it is made as soon as the app
+            runs.
         until_s: the time in Unix seconds after which no collector accepts the report.
         label: the perturbed answer, in words.
 
@@ -229,11 +234,11 @@ class PendingReport(NamedTuple):
 
 
 class LatestProblem(NamedTuple):
-    """The problem with the latest upload or with the clock, found by any of the app's processes.
+    """The latest problem with an upload or the clock, found by any of the app's processes.
 
     Attributes:
         sentence: the problem and its solution.
-        at_s: the ledger's time in Unix seconds, at most an hour before the problem.
+        at_s: the ledger's time in Unix seconds, at most an hour before the problem occurred.
 
     """
 
@@ -242,7 +247,7 @@ class LatestProblem(NamedTuple):
 
 
 class BudgetStatus(NamedTuple):
-    """Privacy loss (epsilon) spent and left.
+    """The spent and remaining privacy loss (epsilon).
 
     Spent amounts are rounded up; remaining amounts and ceilings are rounded down.
 
@@ -262,8 +267,8 @@ class BudgetStatus(NamedTuple):
         month_ceiling: the maximum that may be spent within a month; None without such a ceiling.
         windows_left: how many more windows the lifetime ceiling can pay for if every question is
             answered in each window; None if no question costs anything.
-        ends: the earliest window in which the lifetime ceiling no longer allows every question;
-            None if no question costs anything, or if this window lies after the last valid date.
+        ends: the first window in which the lifetime ceiling does not pay for every question; None
+            if no question costs anything, or if this window lies after the last valid date.
 
     """
 
@@ -282,15 +287,15 @@ class BudgetStatus(NamedTuple):
 
 
 WARN_AT = (0.8, 0.95)
-"""The default fractions of the lifetime ceiling. The first leaves time for a release that asks
-less; the second comes just before the device stops reporting."""
+"""The default fractions of the lifetime ceiling. At the first, there is time left for a release
+that asks less. At the second, the device will soon stop reporting."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
-"""A callback. It gets the fraction of the lifetime budget that was reached, and the budget."""
+"""A callback that gets the reached fraction of the lifetime budget, and the budget's status."""
 
 
 def warn(message: str, *arguments: object) -> None:
-    """Log a warning; suppress any error of the app's logging, and log nothing without a handler.
+    """Log a warning, unless no handler is configured; suppress all errors of the app's logging.
 
     Without a handler, Python would print the warning on standard error, in front of users.
     """
@@ -300,7 +305,7 @@ def warn(message: str, *arguments: object) -> None:
 
 
 class Suppression(Enum):
-    """A state between yes and no, in which nothing is recorded, stored, sent or deleted."""
+    """A third state besides yes and no. Nothing is recorded, stored, sent or deleted."""
 
     SUPPRESSED = "suppressed"
 
@@ -315,7 +320,7 @@ Consent = bool | frozenset[str] | Suppression
 
 
 class Rule(StrEnum):
-    """The rules of `client_sdk.consent.decide`, in order; the first one that applies decides."""
+    """The rules of `client_sdk.consent.decide`, in order. The first rule that applies decides."""
 
     DO_NOT_TRACK = "do_not_track"
     """``DO_NOT_TRACK`` is set. Telemetry is suppressed."""
@@ -327,7 +332,7 @@ class Rule(StrEnum):
     """A file on this machine suppresses telemetry for the whole machine."""
 
     VARIABLE = "variable"
-    """The app's own variable is set. The value 1 agrees to everything; all others suppress."""
+    """The app's own variable is set. The value 1 agrees to everything; other values suppress."""
 
     CHANGED = "changed"
     """Telemetry is suppressed: a ceiling or the collector's host changed after the user agreed."""
@@ -340,12 +345,13 @@ class Rule(StrEnum):
 
 
 class Decision(NamedTuple):
-    """Whether an app may report, and why. Give it to a `client_sdk.Telemetry` as ``consent``.
+    """Whether an app may report, and why. Pass it to a `client_sdk.Telemetry` as ``consent``.
 
     Attributes:
         consent: what the user has agreed to, or `SUPPRESSED`.
-        rule: the rule that decided.
-        by: the variable or file that decided, or the day of the user's choice; empty if undecided.
+        rule: the rule that led to the decision.
+        by: the variable or file that the rule found, or the day of the user's choice; empty if
+            undecided.
         withheld: the names of the questions that the user has not agreed to. Nothing is recorded
             for them. Their waiting reports are dropped, unless the question is ``undecided``.
         undecided: the names of the questions that `client_sdk.consent.ask` would ask about.

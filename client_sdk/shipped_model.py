@@ -1,6 +1,6 @@
-"""A model that an app ships: it is read from the estimator's file and predicts on the device.
+"""A model that ships with an app: it is read from the estimator's file and predicts on the device.
 
-Features are encoded and scaled on the device exactly as they were when the model was learned.
+The device encodes and scales features exactly as the estimator did when it learned the model.
 Nothing is recorded or sent.
 """
 
@@ -27,7 +27,7 @@ SCHEMA: Final = 1
 """The schema of the file, which docs/reference/reports.md describes."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""The kinds of labels, each with True if the label is yes or no, and False if it is a number."""
+"""Whether each kind of label is yes or no (True) or a number (False)."""
 
 
 class ShippedModelError(HearsayError):
@@ -40,11 +40,13 @@ class ShippedModel:
 
     Attributes:
         name: the name of the metric whose reports the model was learned from.
-        intercept: the intercept of the weighted sum.
-        norm: the maximum length of the vector of scaled features; None if each cell has a weight.
+        intercept: the constant term of the weighted sum.
+        norm: the maximum length of the vector of scaled features; None if each cell has its own
+            weight.
         features: the features, in the registry's order.
-        weights: for each feature, one weight per coordinate, or one per cell if `norm` is None.
-        is_of_yes_and_no: whether the sum is the log-odds of yes; otherwise it predicts a number.
+        weights: for each feature, one weight per coordinate or, if `norm` is None, one per cell.
+        is_of_yes_and_no: whether the sum is the log-odds of yes; otherwise it is the predicted
+            number.
 
     """
 
@@ -118,8 +120,8 @@ class ShippedModel:
         """Return the log-odds of yes or, if the label is a number, the predicted number.
 
         Args:
-            features: the value of each feature by its name, as in an answer to the metric but
-                without the label; other keys are ignored.
+            features: the value of each feature by its name, as in an answer to the metric. A label
+                and other keys are ignored.
 
         Raises:
             OutsideDomainError: if a feature is missing or is outside its domain. The error contains
@@ -146,7 +148,7 @@ class ShippedModel:
         """Return the probability of yes, from 0 to 1.
 
         Args:
-            features: as `score` takes them.
+            features: the same as for `score`.
 
         Raises:
             OutsideDomainError: as `score` does.

@@ -37,33 +37,33 @@ if TYPE_CHECKING:
 
 
 DIGITS = 9
-"""The number of decimals of a privacy loss: losses are charged in billionths."""
+"""The number of decimals of a privacy loss. Losses are charged in billionths."""
 
 SHOWN = 8
-"""The maximum number of reports that are shown without ``--all``: the latest ones."""
+"""The maximum number of reports shown without ``--all``. The latest reports are shown."""
 
 PLAIN = ("along", "against", "symbol", "texts")
-"""The keys of technical sentences about reports. Plain output uses simpler sentences instead."""
+"""The keys of sentences about reports that use technical terms. Plain output replaces them."""
 
 LOOK_EVERY_S = 1.0
-"""The seconds between two looks at the ledger with ``--follow``."""
+"""The seconds between two readings of the ledger with ``--follow``."""
 
 
 class LedgerView(NamedTuple):
-    """The content of a ledger that people can see, at one instant.
+    """The content of a ledger at one instant, for people.
 
     Attributes:
-        history: every report that has left the device.
-        may_be_erased: whether reports that left may be missing because the history was erased.
+        history: every report that was sent from the device.
+        may_be_erased: whether reports may be missing because the history was erased.
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
-        budget: spent and remaining amounts of the app's ceilings; None before the first answer.
+        budget: the spent and remaining amounts of the app's ceilings; None before the first answer.
         dropped: how many reports were dropped, by reason.
         stopped: the questions that the collector has stopped: metric and edition.
         problem: the latest problem; None if there is none.
-        say: the sentences of the reader's language.
-        evidence: how much one report of the history reveals, in words; empty without a history.
+        say: the sentences in the reader's language.
+        evidence: a sentence on how much one report reveals; empty without a history.
 
     """
 
@@ -126,7 +126,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 
 
 def _problem(problem: LatestProblem | None, say: Sentences) -> LatestProblem | None:
-    """Return a problem, translated into the reader's language if the problem is a refusal."""
+    """Return a problem; if it is a refusal, translate it into the reader's language."""
     sentence = "" if problem is None else problem.sentence
     refusal = next((each for each in Refusal if sentence.endswith(each.sentence)), None)
     if problem is None or refusal is None:
@@ -142,11 +142,11 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield about twenty lines for people, with the most important content of the ledger.
+    """Yield about twenty lines with the most important content of the ledger, for people.
 
     Args:
         view: the ledger.
-        folder: the ledger's data directory, for the hint on how to show everything.
+        folder: the ledger's data directory, for the hint that says how to show everything.
 
     """
     say = view.say
@@ -168,12 +168,12 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
 
 
 def _is_trial(budget: BudgetStatus | None) -> bool:
-    """Whether a budget belongs to a trial, whose ceilings are too high to be reached."""
+    """Whether a budget belongs to a trial. A trial's ceilings are too high to be reached."""
     return budget is not None and budget.lifetime_ceiling >= UNREACHED
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
-    """Yield a table of reports that have left, and a sentence on how much one report reveals."""
+    """Yield a table of sent reports, and a sentence on how much one report reveals."""
     say = view.say
     if not entries:
         yield say("show.erased" if view.may_be_erased else "history.nothing")
@@ -193,7 +193,7 @@ def _latest_problem(view: LedgerView) -> Iterator[str]:
 
 
 def everything_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield the whole content of the view as lines for people."""
+    """Yield all content of the view as lines for people."""
     say = view.say
     yield from _history(view, view.history)
     yield say("show.spent", epsilon=_loss(view.spent, say))
@@ -211,7 +211,7 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
 
 
 def pending_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield the waiting reports, as lines for people, with the reason and the deadline of each."""
+    """Yield the waiting reports as lines for people, with the reason and the deadline of each."""
     say = view.say
     rows = [
         (say.code("title", report.metric), report.window, report.label, _waits(report, say), _instant(report.until_s))
@@ -228,7 +228,7 @@ def _waits(report: PendingReport, say: Sentences) -> str:
 
 
 def as_json(view: LedgerView) -> str:
-    """Return the whole content of the view as a JSON object on one line."""
+    """Return all content of the view as a JSON object on one line."""
     whole = {name: part for name, part in view._asdict().items() if name not in ("say", "evidence")} | {
         "history": [entry._asdict() for entry in view.history],
         "pending": [report._asdict() for report in view.pending],
@@ -244,7 +244,7 @@ def pending_as_json(view: LedgerView) -> str:
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:
-    """Yield all lines; then, endlessly, yield each line that the previous reading did not have."""
+    """Yield all lines; then, endlessly, each line that the previous reading did not contain."""
     before: list[str] = []
     while True:
         lines = read()
@@ -315,7 +315,7 @@ def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Copy the ledger at an absolute path into memory, without changing the file; open the copy.
+    """Copy the ledger at an absolute path into memory without changing the file; open the copy.
 
     Raises:
         LedgerError: if there is no such file, or it is not a valid ledger.

@@ -35,16 +35,16 @@ _SYSTEM_COINS = SystemCoins()
 class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
-    A `Telemetry` never slows, crashes or blocks the app: `record` returns within 100 ms, `flush`
-    within its timeout, and both return an outcome instead of raising errors. Unless it is
+    A `Telemetry` never crashes the app or blocks it for long: `record` returns within 100 ms,
+    `flush` within its timeout, and both return an outcome instead of raising errors. Unless it is
     ``strict``, no answer and no metric name raises an error after construction; only methods that
     act for the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the
     object, parent and child may use it after a fork, and several processes may share a
-    ``data_dir``. Without consent, nothing is recorded, stored or sent; construction also ends the
-    helper process that an earlier program left, although its last request may still arrive.
+    ``data_dir``. Without consent, nothing is recorded, stored or sent. Construction then also ends
+    an earlier program's helper process, although its last request may still arrive.
 
-    As a context manager, the object closes at the end of the block. If it is garbage-collected, it
-    closes without waiting.
+    As a context manager, the object is closed at the end of the block. If it is garbage-collected,
+    it closes without waiting.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -55,12 +55,12 @@ class Telemetry(Gathering, Consenting):
     def __new__(cls, *_: object, trial: bool = False, **__: object) -> Self:
         """Create the object; in a trial, it is also an instance of `client_sdk.trial.Trial`."""
         if trial:
-            from client_sdk.trial import Trial  # noqa: PLC0415 40 ms, for developers alone
+            from client_sdk.trial import Trial  # noqa: PLC0415 takes 40 ms, and only developers need it
 
-            cls = type("TrialTelemetry", (Trial, cls), {})  # noqa: PLW0642 the class to make one of
+            cls = type("TrialTelemetry", (Trial, cls), {})  # noqa: PLW0642 the class to instantiate
         return object.__new__(cls)
 
-    def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
+    def __init__(  # noqa: PLR0913 what differs between apps, named by the caller
         self,
         registry: Registry | str | Path,
         *,
@@ -79,13 +79,13 @@ class Telemetry(Gathering, Consenting):
         strict: bool = False,
         trial: bool = False,  # noqa: ARG002 of `__new__`
     ) -> None:
-        """Start, and send reports left over from an earlier run in the background.
+        """Start, and send the reports that an earlier run has left, in the background.
 
         Args:
             registry: the app's registry, or the path of its file.
             collector: the collector's URL.
             data_dir: a directory on a local file system that only this app uses. It is created if
-                it is missing, and the ledger's file is stored in it. With None, everything stays in
+                it is missing, and the ledger's file is stored in it. If None, everything stays in
                 memory: the budget lasts as long as this object, and a child process has no ledger.
             consent: the user's consent. True covers every question, and False covers none. A set of
                 purposes, such as ``{"usage"}``, covers each question whose ``consent`` purposes in
@@ -104,13 +104,13 @@ class Telemetry(Gathering, Consenting):
                 lifetime budget is spent: once per fraction and process, in the thread that uploads,
                 soon after the report that spent it. Uploads wait for the call; errors are logged.
             warn_at: the fractions at which ``on_budget`` is called.
-            sender: who sends the reports that still wait when the program exits. ``"thread"``: the
-                next run, when it starts. ``"process"``, for short-lived commands: a detached helper
+            sender: what sends the reports that still wait when the program exits. ``"thread"``: the
+                next run, when it starts. ``"process"``, for short-lived commands: a separate helper
                 process, which sends by HTTP only and ends within minutes.
             strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
-                in the clear. A value that the registry does not list is reported as "others".
+                unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
-                error. Use this only in tests: an error in front of a user would hint at the answer.
+                error. Use this only in tests: an error that users see would hint at the answer.
             trial: whether to ask every question, send immediately, and print each answer on stderr.
 
         Raises:
@@ -198,10 +198,10 @@ class Telemetry(Gathering, Consenting):
             )
         except LedgerError as error:
             return self._recorder.conclude(error.recorded)
-        except Exception as error:  # noqa: BLE001 the error's frames refer to the answer and must not be shown
+        except Exception as error:  # noqa: BLE001 the error must not be shown, because its frames refer to the answer
             warn("an answer could not be randomized: %s", type(error).__name__)
             return self._recorder.conclude(Recorded.UNAVAILABLE)
-        del encode  # no frame of any later error refers to the answer
+        del encode  # so that no frame of a later error refers to the answer
         return self._recorder.record(definition, randomized, time.monotonic() - started_s)
 
     def _encode(self, definition: Metric, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
@@ -218,7 +218,7 @@ class Telemetry(Gathering, Consenting):
         >>> asyncio.run(telemetry.arecord("dark_mode", True))
         <Recorded.QUEUED: 'queued'>
         """
-        import asyncio  # noqa: PLC0415 a caller that awaits this has imported it; others save 50 ms
+        import asyncio  # noqa: PLC0415 a caller that awaits has already imported it; others save 50 ms
 
         try:
             future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
@@ -274,6 +274,6 @@ class Telemetry(Gathering, Consenting):
             return definition
         try:
             definition.encode(answer, _SYSTEM_COINS)
-        except OutsideDomainError as error:  # return a new error: the frames of this one refer to the answer
+        except OutsideDomainError as error:  # return a new error, because the frames of this one refer to the answer
             return OutsideDomainError(error.metric, error.expected)
         return None

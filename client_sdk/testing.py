@@ -46,7 +46,7 @@ SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 class FakeClock:
     """A clock that moves only when a test advances it: ``Telemetry(…, clock=FakeClock())``.
 
-    Windows and dates follow this clock; the timeout of `Telemetry.flush` follows the machine's.
+    Windows and dates depend on this clock; the timeout of `Telemetry.flush` uses the machine's.
 
     Attributes:
         now: the current instant.
@@ -75,11 +75,11 @@ class FakeClock:
 
 
 class KeptUploads:
-    """A transport that keeps uploads and sends nothing: ``Telemetry(…, transport=KeptUploads())``.
+    """A transport that stores uploads and sends nothing: ``Telemetry(…, transport=KeptUploads())``.
 
     Attributes:
-        bodies: the bytes of every upload, in the order in which they left.
-        is_online: whether uploads are answered, as if a collector counted every report.
+        bodies: the bytes of every upload, in the order of sending.
+        is_online: whether uploads are acknowledged, as if a collector counted every report.
 
     """
 
@@ -90,11 +90,11 @@ class KeptUploads:
 
     @property
     def reports(self) -> list[Report]:
-        """Every report that left: perturbed, as a collector would see it."""
+        """Every report that would have been sent: perturbed, as a collector would receive it."""
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
-        """Keep an upload and return an accepting reply; if offline, return None instead."""
+        """Store an upload and return an accepting response; if offline, return None."""
         if not self.is_online:
             return None
         self.bodies.append(body)
@@ -102,11 +102,11 @@ class KeptUploads:
 
 
 class SeededCoins(PrfCoins):
-    """Coins that fall the same way in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
+    """Coins that are the same in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
-    A `Telemetry` without a ``transport`` refuses these coins. Permanent answers, and the questions
-    and windows that ``sample`` and ``pace`` select, do not depend on the coins but on the ledger's
-    secret, which is always random.
+    A `Telemetry` without a ``transport`` refuses these coins. Permanent answers do not depend on
+    these coins, and neither do the questions and windows that ``sample`` and ``pace`` select. They
+    depend on the ledger's secret, which is always random.
     """
 
     __slots__ = ()
@@ -127,16 +127,16 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers. Chance, the calendar and the machine decide among them."""
+"""The outcomes of accepted answers. Which one occurs depends on chance, calendar and machine."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """One call of `Telemetry.record`, `Telemetry.count` or `Telemetry.active`, before perturbation.
 
-    Two answers with the same metric and value are equal if both were accepted, whatever their
-    outcomes: chance and the calendar decide whether an answer is ``queued`` or ``not_asked``, but
-    the user decides whether it is ``no_consent``.
+    Two answers with the same metric and value are equal if both were accepted, even if their
+    outcomes differ. Chance and the calendar decide whether an accepted answer is ``queued`` or
+    ``not_asked``. The outcome ``no_consent`` is a decision of the user, and makes answers unequal.
 
     >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NOT_ASKED)
     True
@@ -158,7 +158,7 @@ class Answer:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and self._compared == other._compared
 
-    __hash__ = None  # type: ignore[assignment] # an answer may have none
+    __hash__ = None  # type: ignore[assignment] # an answer may have no hash
 
     @property
     def _compared(self) -> tuple[str, object, Recorded | None]:
@@ -169,7 +169,7 @@ class Answers(list[Answer]):
     """The answers that were recorded within `answers`, in order.
 
     Attributes:
-        uploads: the uploads that would have left the device.
+        uploads: the uploads that would have been sent.
 
     """
 
@@ -186,15 +186,16 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
     A `Telemetry` that is created within the context stores and sends nothing: its ledger and its
     uploads stay in memory, unless it is given a transport. It is ``strict``: an answer outside its
     domain raises an error and is not collected. `Telemetry.provide` calls its function immediately,
-    in the caller's thread: the return value is collected, and exceptions are raised.
+    in the caller's thread; the return value is collected, and exceptions are raised.
 
     Args:
-        consent: the decision of `client_sdk.consent` within the context, whatever the environment
-            and the stored choice say; None leaves the decision to them.
+        consent: the decision of `client_sdk.consent` within the context, regardless of the
+            environment and the stored choice. If None, these two decide.
 
     Raises:
         RuntimeError: on `record`, `count` or `active` within the context, if the `Telemetry` could
-            reach a collector. An app can therefore not collect true answers while it reports.
+            reach a collector. An app can therefore not use this to collect true answers in
+            production.
 
     """
     recorded = Answers()
@@ -213,10 +214,10 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 
 
 def call_due(telemetry: Telemetry) -> None:
-    """Call the functions that were given to `Telemetry.provide` and are now due by the clock.
+    """Call the functions given to `Telemetry.provide` that are due by the device's clock.
 
-    When this function returns, the answers are in the ledger. Their reports leave within a minute
-    by the device's clock.
+    When this function returns, the answers are in the ledger. Their reports are sent within a
+    minute by the device's clock.
     """
     provider = telemetry._processes.current.provider  # noqa: SLF001 the SDK itself offers no such handle
     if provider is not None:
@@ -224,12 +225,12 @@ def call_due(telemetry: Telemetry) -> None:
 
 
 def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], object]) -> None:
-    """Stand in for `Telemetry.provide`, as if the question were due."""
+    """Replace `Telemetry.provide`: call the function as if its question were due."""
     telemetry.record(metric, function())
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return a constructor of `Telemetry` that, without a transport, keeps everything in memory."""
+    """Return a constructor of `Telemetry` that keeps everything in memory without a transport."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:
@@ -238,13 +239,14 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         given = call.arguments
         given["strict"] = True
         if given["transport"] is None:
-            # this first call has no effect, but raises the same errors for mistakes as in the app
+            # this first call has no other effect than to raise the same errors for mistakes as in
+            # the app
             folder = given["data_dir"]
             is_path = isinstance(folder, str | PathLike) and folder != ""
             elsewhere = Path(folder) / "none" if is_path else folder
             original(*call.args, **call.kwargs | {"consent": False, "data_dir": elsewhere})
-            # a test must not spend the developer's own budget, nor leave reports in a file that are
-            # sent later; a helper process would not use the test's transport
+            # a test must not spend the developer's own budget, nor leave reports in a file, where
+            # they would be sent later; a helper process would not use the test's transport
             given.update(transport=recorded.uploads, data_dir=None, sender="thread")
         original(*call.args, **call.kwargs)
 
@@ -252,7 +254,7 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
 
 
 def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callable[..., Recorded]:
-    """Return a method of `Telemetry` that also collects its answer."""
+    """Return a method of `Telemetry` that also collects the answer."""
 
     @wraps(original)
     def collecting(*arguments: object, **options: object) -> Recorded:
@@ -261,11 +263,11 @@ def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callabl
         device, metric, *given = call.arguments.values()
         value = given[0] if given else True
         if not isinstance(device._transport, KeptUploads):  # noqa: SLF001 the SDK itself offers no such handle
-            raise RuntimeError(  # noqa: TRY004 nothing is wrong with a type
+            raise RuntimeError(  # noqa: TRY004 the type is not the mistake
                 "answers() collects true answers, and rejects a Telemetry that could reach a collector: create it "
                 "within answers(), or pass transport=KeptUploads()"
             )
-        device._strict = True  # noqa: SLF001 even if it was made before
+        device._strict = True  # noqa: SLF001 applies even to an object that was created before
         outcome = original(device, metric, *given)
         recorded.append(Answer(metric, value, outcome))
         return outcome

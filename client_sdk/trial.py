@@ -1,7 +1,7 @@
-"""A trial of an app: each answer's progress is printed on standard error as it happens.
+"""A trial of an app: prints each step of an answer on standard error as it happens.
 
-Trials are for developers, and are the only part of the SDK that shows true answers: on standard
-error only, never through ``logging``, which may write to a file or to another machine.
+Trials are for developers. No other part of the SDK shows true answers. A trial prints them on
+standard error only, never through ``logging``, which may write to a file or to another machine.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from client_sdk.protocol.wire.verdict import Refusal
 from client_sdk.results import Flushed, FlushOutcome, HistoryEntry, LedgerError, PendingReport, Recorded, ReportOutcome
 
 VARIABLE: Final = "HEARSAY_TRIAL"
-"""The environment variable that allows a collector on another machine if its value is 1."""
+"""If this environment variable is 1, the collector may be on another machine."""
 
 ANSWER_S: Final = 5.0
-"""How many seconds `Trial.record` and `Trial.flush` wait for the collector's answer."""
+"""How many seconds `Trial.record` and `Trial.flush` wait for the collector's response."""
 
 START_S = 10.0
-"""The number of seconds after its start during which a device keeps trying to reach a collector
-that may still be starting."""
+"""How long, in seconds after its start, a device keeps trying to reach a collector that may still
+be starting."""
 
 AGAIN_S: Final = 0.2
 
@@ -52,12 +52,12 @@ _NOTHING: Final = object()
 class Trial(Gathering, Consenting):
     """The part of a `client_sdk.Telemetry` that asks, sends and prints each step immediately.
 
-    In the method resolution order, this class precedes `Telemetry`, whose methods it calls. The
-    ledger is in a separate folder, and only a trial's collector counts the reports.
+    In the method resolution order, this class comes before `Telemetry`, whose methods it calls. The
+    ledger is in a separate folder, and only the trial's collector counts the reports.
     """
 
     _gave_up = False
-    """Whether a device of this process has waited for a collector that did not start."""
+    """Whether a device of this process has waited, without success, for a collector to start."""
 
     def __init__(
         self,
@@ -90,12 +90,12 @@ class Trial(Gathering, Consenting):
         self._ordinary = registry
         for sentence in registry.objections(datetime.now(UTC).date()):
             _say(sentence)
-        with contextlib.suppress(LedgerError):  # reports of an earlier run are not news
+        with contextlib.suppress(LedgerError):  # the reports of an earlier run need not be printed
             self._told |= {entry[:3]: entry.outcome for entry in self.history()}
 
     def statement(self, language: str = ENGLISH) -> str:
         """Return the app's statement, with the app's own ceilings instead of the trial's."""
-        from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
+        from client_sdk.protocol.statement import statement  # noqa: PLC0415 takes 3 ms
 
         return statement(self._ordinary, language)
 
@@ -105,11 +105,11 @@ class Trial(Gathering, Consenting):
         recorded: Recorded = super().record(metric, value)  # type: ignore[misc] # Telemetry's
         if mistake is not None:
             _say(f"{metric}: {mistake}")
-        # an answer that waits in memory reaches the ledger before the ledger is read here
+        # an answer that waits in memory must reach the ledger before the ledger is read here
         entry = self._latest(metric) if recorded in (Recorded.QUEUED, Recorded.WAITING) else None
         if entry is None:
             _say(f"{metric}: {recorded}{self._hint(recorded)}")
-            if recorded is Recorded.ALREADY_RECORDED:  # perhaps while no collector was running
+            if recorded is Recorded.ALREADY_RECORDED:  # perhaps recorded while no collector was running
                 self.flush(ANSWER_S)
             return recorded
         epsilon = as_float(self._registry.metric(metric).epsilon_nanos)
@@ -135,7 +135,7 @@ class Trial(Gathering, Consenting):
             return
         try:
             answer = function()
-        except Exception as error:  # noqa: BLE001 any that a developer's function raises
+        except Exception as error:  # noqa: BLE001 a developer's function may raise any error
             _say(f"{metric}: the function raised {type(error).__name__}")
             answer = _NOTHING
         self.record(metric, answer)
@@ -181,12 +181,12 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether a text about a subject differs from the previous one; remember the new text."""
+        """Whether a text about a subject differs from the previous text; remember the new text."""
         before, self._told[about] = self._told.get(about), news
         return before != news
 
     def _fate(self, entry: HistoryEntry) -> str:
-        """Return the outcome of a report that has left, in words."""
+        """Return the outcome of a sent report, in words."""
         if entry.outcome == ReportOutcome.UNANSWERED:
             return f"not acknowledged yet for {entry.window}"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
@@ -208,7 +208,7 @@ def _shown(value: object) -> str:
     """Return an answer in a readable form, on one line."""
     try:
         return " ".join((str(value).lower() if isinstance(value, bool) else str(value)).split())
-    except Exception:  # noqa: BLE001 a number of too many digits, or any that an app's own type raises
+    except Exception:  # noqa: BLE001 a number with too many digits, or an error of the app's own type
         return "an answer"
 
 

@@ -1,4 +1,4 @@
-"""The commands of hearsay-client that need no device: registries, completion, self-test.
+"""The commands of hearsay-client that use no device: registries, completion, self-test.
 
 Apart from the self-test, the modules import only `client_sdk.protocol` and `client_sdk.consent`.
 Each module turns arguments into an `Outcome`.

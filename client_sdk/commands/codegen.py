@@ -13,7 +13,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
 CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
-"""The class that is written for a question, by the method that takes the question's answers."""
+"""The class that is generated for a question, by the method that takes the question's answers."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
 
@@ -75,11 +75,11 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""The first line of the classes; type aliases are inserted before this line."""
+"""The first line of the classes. Type aliases are inserted before it."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:
-    """Write the module to a file; without a file, return the module.
+    """Write the module to a file. If ``output`` is None, return the module instead.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -126,5 +126,5 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
     class_name = CLASSES[metric.kind.call]
     kind = f"Metric[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
     titled = f"{metric.title}: " if metric.title != metric.name else ""
-    yield f"        #: {titled}{metric.purpose}"  # the colon keeps a purpose from being a type checker's directive
+    yield f"        #: {titled}{metric.purpose}"  # without the colon, a purpose could act as a type checker's directive
     yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'

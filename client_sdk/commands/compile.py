@@ -1,12 +1,12 @@
 """``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
 
-The SDK in a browser neither reads TOML nor computes probabilities. The module therefore contains
-the questions, and each mechanism's probabilities as exact integers. A registry whose promises the
-target cannot keep is refused here.
+The SDK in a browser neither reads TOML nor computes probabilities. Therefore the module contains
+the questions, and each mechanism's probabilities as exact integers. A registry is refused if it
+makes a promise that the target cannot keep.
 
-The module is JavaScript with types. These integers and the charges are written as decimal strings,
-because they may exceed 2**53. The module imports only the mechanisms that its questions need, so
-that a bundler leaves out all others.
+The module is JavaScript, with TypeScript declarations. Integers that may exceed 2**53
+(probabilities and charges) are written as decimal strings. The module imports only the mechanisms
+that its questions need, so that a bundler leaves out all others.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
-"""The key of the sentence on how much a report reveals, if the module has the report's question."""
+"""The key of the sentence about how much a report reveals, if the module contains its question."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence that is shown if the module no longer has the report's question."""
+"""The key of the sentence that is shown if the module no longer contains a report's question."""
 
 HOW: Final = "statement.how"
-"""The key of the sentence that explains randomization to users who are asked for consent."""
+"""The key of the sentence that explains randomization when users are asked for consent."""
 
 TRIAL: Final = "this is a trial, for `hearsay-collector serve --trial` only; to ship, compile without --trial\n"
 
@@ -79,8 +79,9 @@ def compile_registry(
 ) -> Outcome:
     """Write the module and its types, or compare them with the existing files.
 
-    Without ``output``, return the module. A trial's module asks every question in every window, and
-    prints each step. A trial has no ceilings and no strategy, so it is never refused for them.
+    Without ``output``, return the module. In a trial, the module asks every question in every
+    window, and prints each step. A trial has no ceilings and no strategy, so they cannot be a
+    reason to refuse it.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -116,7 +117,7 @@ def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
 
 
 def refusals(registry: Registry, target: Target) -> Iterator[str]:
-    """Yield a sentence for each promise that a target cannot keep."""
+    """Yield a sentence for each of the registry's promises that a target cannot keep."""
     if registry.budget.strategy is not Strategy.SPLIT:
         yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, which this SDK cannot store; remove it'
     yield from refused_metrics(registry)
@@ -157,7 +158,7 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the maximum cost of a calendar year if no ledger outlives a window."""
+    """Return the maximum cost in a calendar year if no ledger lasts longer than one window."""
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 
@@ -202,7 +203,7 @@ def kinds_of(kind: Kind) -> tuple[str, ...]:
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return the module's content except its functions; unset keys are left out."""
+    """Return the module's content except its functions, without keys that have no value."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,
@@ -219,7 +220,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences for users, including the sentences on what a report reveals."""
+    """Return the sentences for users, including the ones about what a report reveals."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
@@ -229,7 +230,7 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
-    """Return a question as the SDK reads it; unset keys are left out."""
+    """Return a question in the format that the SDK reads, without keys that have no value."""
     parts = {
         "purpose": metric.purpose,
         "kind": metric.kind.name,

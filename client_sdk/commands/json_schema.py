@@ -1,7 +1,7 @@
 """``hearsay-client schema``: a JSON Schema of metrics.toml for editors, for example with taplo.
 
-The schema describes what a single table may contain, so that editors report mistakes while the
-author types. Only ``hearsay-client check`` knows the rules that involve several tables or numbers.
+The schema describes what each table may contain, so that editors show mistakes while the author
+types. ``hearsay-client check`` also checks the rules that involve several tables or numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""All keys of kinds, by name. A key that several kinds have is described identically in each."""
+"""The keys of all kinds, by name. All kinds that have a key describe the key in the same way."""
 
 
 def schema() -> Outcome:
@@ -83,7 +83,7 @@ def _events() -> Schema:
 
 
 def _sentences() -> Schema:
-    """Return the schema of ``[sentences]``, in which dotted keys are nested tables."""
+    """Return the schema of ``[sentences]``, where dotted keys are nested tables."""
     keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE, TITLE)}
     return {
         "type": "object",
@@ -94,7 +94,7 @@ def _sentences() -> Schema:
 
 
 def _has(key: str, value: object) -> Schema:
-    """Return the schema of tables in which a key has a given value."""
+    """Return the schema of the tables in which a key has a given value."""
     return {"properties": {key: {"const": value}}, "required": [key]}
 
 
@@ -158,7 +158,7 @@ def _metric() -> Schema:
 
 
 def _rule_of_kind(kind: type[Kind]) -> Schema:
-    """Return the keys that a kind requires, forbids or narrows."""
+    """Return the schema of the keys that a kind requires, forbids or restricts."""
     own = {key.name: key for key in kind.keys}
     foreign: Schema = dict.fromkeys([*(name for name in OF_KINDS if name not in own), *kind.refused], False)
     narrower = {name: key.narrower for name, key in own.items() if key.narrower is not None}

@@ -1,9 +1,9 @@
 """Parses the commands that need no device, and carries out the short commands.
 
-``hearsay-client check`` lists a registry's mistakes and objections to its release. ``init``
-writes a starter registry that a reviewer would accept. ``release`` adds a registry to its history,
-so that reports of released apps still count after a change. ``completion`` prints the script that
-lets a shell complete commands and options when Tab is pressed.
+``hearsay-client check`` lists a registry's mistakes, and objections to its release. ``init`` writes
+a starter registry that a reviewer would accept. ``release`` adds a registry to its history, so that
+collectors still count reports of older apps after a change. ``completion`` prints the script that
+lets a shell complete commands and options when the user presses Tab.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Words = Mapping[str, tuple[str, ...]]
 
 
 def add_to(commands: Subparsers) -> None:
-    """Add the commands to a parser; calling ``work`` of the parsed arguments runs the command."""
+    """Add the commands to a parser. To run a parsed command, call its ``work``."""
     checking = _add(
         commands,
         "check",
@@ -161,8 +161,8 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     Args:
         path: the registry. The history beside it is read, too.
         today: the day of the check.
-        against: an earlier registry, as `differences.read` takes it, to describe the changes since;
-            None for the last release in the history, if there is one.
+        against: an earlier registry, in a form that `differences.read` accepts, to describe the
+            changes since then; None for the last release in the history, if there is one.
 
     Raises:
         RegistryError: if the earlier registry cannot be used.
@@ -190,12 +190,13 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 def init(path: Path, app: str | None, today: date) -> Outcome:
     """Write the starter with an app's name, unless the file exists.
 
-    The starter's questions expire at the end of next year. To ask for longer, change `expires`.
+    The starter's questions expire at the end of next year. To ask them for longer, change
+    `expires`.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
         text = text.replace(_APP, json.dumps(app, ensure_ascii=False), 1)
-    Registry.parse(text)  # nothing is written that `check` would refuse
+    Registry.parse(text)  # write nothing that `check` would refuse
     try:
         _write_new(path, text.encode())
     except FileExistsError:
@@ -229,7 +230,7 @@ def words_of(commands: Mapping[str, argparse.ArgumentParser]) -> Words:
 
 
 def completion(shell: str, words: Words) -> Outcome:
-    """Return the script that makes a shell complete commands, their options and file names."""
+    """Return the script with which a shell completes commands, their options and file names."""
     return Outcome(SHELLS[shell](words))
 
 
@@ -275,11 +276,11 @@ def _cases(words: Words, before: str, name: str = "words") -> str:
 
 
 SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-"""The function that writes each shell's script."""
+"""Maps each shell to the function that writes its script."""
 
 
 def release(path: Path, into: Path | None, day: date | None, today: date, *, only_checks: bool) -> Outcome:
-    """Add a registry to its history, unless a release already asks the same questions.
+    """Add a registry to its history, unless a release with the same questions is already there.
 
     Args:
         path: the registry.

@@ -1,7 +1,7 @@
-"""``hearsay-client selftest``: checks that this system and disk do what the SDK relies on.
+"""``hearsay-client selftest``: checks that this system and disk behave as the SDK requires.
 
 Every check uses the SDK's own code, as an app does, in a folder that is removed afterwards. Nothing
-is sent. A power cut cannot be tested: only the disk can promise that a commit survives a power cut.
+is sent. The self-test cannot check that a commit survives a power cut.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ SET_S: Final = 1.0
 """The largest accepted jump of the clock. Imprecise clocks and busy schedulers cause less."""
 
 DESCRIPTORS: Final = 256
-"""The number of descriptors that a child checks for inheritance; a self-test opens a dozen."""
+"""The number of descriptors that a child checks for inheritance. A self-test opens a dozen."""
 
 INSTANT_S: Final = 1_782_907_200.0
-"""The instant of all reports, 2026-07-01 at noon, so that no midnight falls between two reports."""
+"""The instant of all reports, 2026-07-01 at noon. No midnight falls between two reports."""
 
 FIRST_YEAR: Final = 2026
 """The year of this program. A correctly set clock shows this year or a later one."""
@@ -68,22 +68,22 @@ MOUNTS: Final = Path("/proc/mounts")
 
 
 class Clocks(NamedTuple):
-    """A system's clocks, in seconds: the wall clock and the monotonic clock, which is never set."""
+    """A system's clocks, in seconds: the wall clock and the monotonic clock."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
 
 
 class _BrokenError(Exception):
-    """The system, or the SDK on this system, does not work. The message says what is wrong."""
+    """The system, or the SDK on this system, does not work correctly. The message says why."""
 
 
 class _AbsentError(Exception):
     """The system lacks the feature that a check tests."""
 
 
-def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 it is a constant
-    """Return a line for each check, and a last line to paste into an issue.
+def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 the default is a constant
+    """Run all checks; return a line for each, and a last line to paste into an issue.
 
     Args:
         data_dir: the folder whose disk is checked; None for the folder of temporary files.
@@ -104,7 +104,7 @@ def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # no
                 passed += 1
             except _AbsentError as error:
                 lines.append(f"absent   {check}: {error}")
-            except Exception as error:  # noqa: BLE001 finding what breaks is the purpose
+            except Exception as error:  # noqa: BLE001 a check may find any error
                 sentence = str(error) if isinstance(error, _BrokenError) else f"{type(error).__name__}: {error}"
                 lines.append(f"FAILED   {check}: {sentence}")
                 failed.append(check)
@@ -117,7 +117,7 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return facts about this system, none of which identifies its user."""
+    """Return facts about this system that do not identify its user."""
     try:
         number = version("hearsay-ldp-client")
     except PackageNotFoundError:  # the SDK was copied into an app
@@ -174,7 +174,7 @@ def _check_ledger(path: Path, _: Clocks) -> str:
 
 
 def _check_locks(path: Path, _: Clocks) -> str:
-    """Write while another process writes: one of the two must wait, and neither may lose data."""
+    """Write while another process writes: one must wait for the other, and no data may be lost."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:
@@ -297,7 +297,7 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
 
 
 def _expect(result: Recorded, *results: Recorded) -> None:
-    """Raise an error if any of the results differs from the expected result."""
+    """Raise an error if the result is none of the expected results."""
     for each in results:
         if each is not result:
             raise _BrokenError(f"a report was {each} instead of {result}")
@@ -318,7 +318,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the inode number in a ledger; None if its file system does not keep inode numbers."""
+    """Return the stored inode number; None if the file system has no permanent inode numbers."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
@@ -345,11 +345,13 @@ class _Child:
         self.told, there = context.Pipe()
         self._process = context.Process(target=work, args=(there, *arguments), daemon=True)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # about forks with threads, which this checks
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # the warning is about forks with threads, which this check needs
             self._process.start()
         there.close()
 
-    def receive(self) -> Any:  # noqa: ANN401 whatever the process tells
+    def receive(self) -> Any:  # noqa: ANN401 the process may send any object
         """Return the next message of the child process."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
