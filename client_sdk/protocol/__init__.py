@@ -1,17 +1,18 @@
 """The shared vocabulary of client, collector and estimator.
 
-This package imports only the standard library. Its sub-packages are, from the top down,
-``registry`` (reads metrics.toml), ``mechanisms`` (laws and perturbation), ``kinds`` (the possible
-answers) and ``wire`` (request and response bodies). Text, vector and model metrics have modules of
-their own.
+This package imports only the standard library. Its subpackages are ``registry`` (reads
+metrics.toml), ``mechanisms`` (probabilities and perturbation), ``kinds`` (the possible answers) and
+``wire`` (request and response bodies); each may import only the ones after it. Text, vector and
+model metrics have their own modules.
 
-The package guarantees, as long as it supports a ``schema`` number and the paths below ``/v1``:
+The package guarantees the following while it supports a ``schema`` number and the paths below
+``/v1``:
 
-* The meaning of a definition never changes: the same definition has the same channel integers and
-  the same edition in every version and on every machine.
+* The meaning of a definition never changes: the same definition has the same channel integers
+and the same edition in every version and on every machine.
 * The mechanism that ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a
   schema. A version of Hearsay that lacks a definition's mechanism refuses the definition.
-* Bodies contain no fields but the specified ones. A new field requires a new protocol version.
+* Bodies contain only the specified fields. A new field requires a new protocol version.
 * Refusal codes are never renamed or given another meaning. A new protocol version may add codes.
 """
 

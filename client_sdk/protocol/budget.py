@@ -1,4 +1,4 @@
-"""The ceilings on a device's privacy loss, and how a budget is spread over questions and time."""
+"""The ceilings on a device's privacy loss, and the strategy that spreads its budget."""
 
 from enum import StrEnum
 from fractions import Fraction
@@ -7,18 +7,18 @@ from typing import NamedTuple
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""The number of units in a delta of 1. Deltas are rounded up to whole units, so that their sums
-are exact."""
+"""The number of units in a delta of 1. Deltas are rounded up to whole units; their sums are exact.
+"""
 
 
 class Strategy(StrEnum):
-    """The rule that selects a device's questions for a window. It does not depend on answers."""
+    """The rule that selects the questions a device answers in a window, whatever the answers."""
 
     SPLIT = "split"
     """The device answers every question in every window."""
 
     SAMPLE = "sample"
-    """The device answers a few questions, drawn anew for each window, at their full epsilon."""
+    """In each window, the device answers a few randomly drawn questions, at their full epsilon."""
 
     PACE = "pace"
     """The device answers every question, but only in as many windows as the lifetime ceiling can
@@ -54,7 +54,7 @@ class Budget(NamedTuple):
     """The ceilings and the strategy of a registry. Epsilons are in billionths, rounded down.
 
     Attributes:
-        window: the period of the ceiling per window; also the default for the windows of metrics.
+        window: the period of the ceiling per window, and the default window of a metric.
         per_window_nanos: the maximum total cost of all reports made within one such window.
         lifetime_nanos: the maximum total cost of all reports of a device.
         per_month_nanos: the maximum total cost of all reports made within a calendar month (UTC);
@@ -62,9 +62,9 @@ class Budget(NamedTuple):
         lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
         strategy: the rule that selects the questions that a device answers in a window.
         answers: the number of questions drawn per window; None if the strategy draws no questions.
-        web_year_nanos: the app's limit on the epsilon per year of a browser that repeatedly wipes
+        web_year_nanos: the app's limit on the epsilon per year in a browser that repeatedly deletes
             its storage; None if the app is not for browsers.
-        accept: the reason to exceed the limits of `registry.limits`; empty if no reason is given.
+        accept: the reason to exceed the limits of `registry.limits`; empty without a reason.
 
     """
 
@@ -80,7 +80,7 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the ledger. Only the ceiling per window survives a wipe."""
+        """Whether a browser may delete the ledger; then only the ceiling per window is reliable."""
         return self.web_year_nanos is not None
 
     @property
@@ -107,5 +107,5 @@ class Budget(NamedTuple):
 
 
 def attos_ceiling(delta: Fraction) -> int:
-    """Return a delta in units of 10**-18, rounded up: the charge for a report."""
+    """Return the charge for a delta: the delta in units of 10**-18, rounded up."""
     return -(-delta * ATTOS // 1)

@@ -1,10 +1,10 @@
 """A mechanism is a finite channel: each input symbol has a distribution over output symbols.
 
-A report is one output symbol. A tally, the number of reports of each symbol, contains all
-information of the reports. Estimation inverts the channel. The privacy of a report follows from the
-channel's integers alone (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
+A report is one output symbol. A tally counts the reports of each symbol, and contains all
+information in the reports. Estimation inverts the channel. The privacy of a report depends only on
+the channel's integers (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
-Coins are the random decisions of a channel. They are an argument; this module never draws them.
+Coins are the random decisions of a channel. They are an argument; this module never draws any.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""The number of inputs beyond which `Channel.likeliest` may return an incomplete list."""
+"""If a channel has more inputs than this, `Channel.likeliest` may return an incomplete list."""
 
 
 class Channel(ABC):
     """A channel: the probability of each output symbol for each input.
 
-    The number of coins that ``perturb`` draws depends only on the reported symbol. The running time
-    and the state of the random generator therefore reveal no more than the report does.
+    The number of coins that ``perturb`` draws depends only on the reported symbol. Therefore the
+    running time and the state of the random generator reveal no more than the report does.
 
     Attributes:
         inputs: the number of input symbols, k, which are the integers 0..k-1. For a channel of
             vectors, k is the dimension, and an input is a vector of k integers.
-        says_truth: whether each symbol names one input, and each input is reported as itself with
+        says_truth: whether each symbol names one input, and each input is reported unchanged with
             the same probability.
-        turns: whether the probabilities for a given vector change from window to window.
+        turns: whether the probabilities for a given vector differ between windows.
 
     """
 
@@ -59,51 +59,51 @@ class Channel(ABC):
     def name(self) -> str:
         """The mechanism's name in the registry."""
 
-    if TYPE_CHECKING:  # most channels have this as a field, and a property would become its default
+    if TYPE_CHECKING:  # most channels have this as a field, and a property would become the field's default
 
         @property
         @abstractmethod
-        def inputs(self) -> int: ...  # noqa: D102 said above
+        def inputs(self) -> int: ...  # noqa: D102 described above
 
     @property
     @abstractmethod
     def symbols(self) -> int:
-        """The number of output symbols, m, which are the integers 0..m-1."""
+        """The number of output symbols, m. The output symbols are the integers 0..m-1."""
 
     @property
     @abstractmethod
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the law; they are part of the edition."""
+        """The integers that define the probabilities; they are part of the edition."""
 
     @property
     @abstractmethod
     def worst_ratio(self) -> Fraction:
         """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e**epsilon, exactly.
 
-        If `delta` is above 0, some ratios are larger than this one; `delta` limits the excess.
+        If `delta` is above 0, some ratios are larger. Then `delta` limits their effect.
         """
 
     @property
     def delta(self) -> Fraction:
         """The delta of differential privacy that belongs to the epsilon of `worst_ratio`.
 
-        It is exact: the largest value, over inputs x and x', of the sum over symbols of max(0,
-        P(symbol|x) - worst_ratio * P(symbol|x')). It is `PURE` for most mechanisms.
+        The value is exact: the maximum, over inputs x and x', of the sum over symbols of max(0,
+        P(symbol|x) - worst_ratio * P(symbol|x')). For most mechanisms, the delta is `PURE`.
         """
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
-        """Return the chance that a report shifts odds by more than a factor >= `worst_ratio`."""
+        """Return the chance that a report shifts odds by more than ``ratio``, >= `worst_ratio`."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The channel from a permanent answer or a drawn member, if there is one, to the report."""
+        """The channel that turns a permanent answer or a drawn member into the report."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of all reports of an unchanged answer, in billionths; 0 if unlimited."""
+        """The epsilon of all reports of an unchanged answer, in billionths; 0 without a limit."""
         return 0
 
     @abstractmethod
@@ -115,9 +115,9 @@ class Channel(ABC):
         """Return the symbol to report for the input ``value``, from 0 to k-1. Devices run this."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs that give a symbol its largest probability, in ascending order.
+        """Return the inputs for which a symbol has its largest probability, in ascending order.
 
-        If there are more than `MOST_LIKELIEST` of these inputs, the rest may be left out.
+        If there are more than `MOST_LIKELIEST` such inputs, some of them may be left out.
         """
         if self.says_truth:
             return (symbol,)
@@ -126,10 +126,10 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 of vectors
-        """Return the channel to use in a window, given the window's name."""
+        """Return the channel to use in the window with this name."""
         return self
 
 
 def epsilon_nanos(channel: Channel) -> int:
-    """Return the channel's exact epsilon in billionths, rounded up: the charge for one report."""
+    """Return the charge for one report: the channel's exact epsilon in billionths, rounded up."""
     return nanos_ceiling(channel.worst_ratio)

@@ -1,4 +1,4 @@
-"""Code shared by all three command lines: exit statuses, shell completion, and file checks."""
+"""Code that all three command lines share: exit statuses, shell completion, and file checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The codes of errors that only writing can cause: a full disk, a quota, a file size limit."""
+"""The error codes that only writing can cause: a full disk, a quota, a file size limit."""
 
 COMPLETION_HINTS: Final[Mapping[str, str]] = {
     "bash": "completion works in new shells if the package bash-completion is installed",
@@ -85,15 +85,15 @@ def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
 
 
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
-    """Whether writing to a path would replace a file that is not of the writer's kind.
+    """Whether writing to a path would replace a file of a kind that the writer does not write.
 
-    A path without a file, an empty file, and anything that is not a regular file are safe to write
-    to. A file that cannot be read is assumed to be of another kind.
+    A path without a file, an empty file, and anything other than a regular file are safe to write
+    to. A file that cannot be read counts as a file of another kind.
 
     Args:
         path: the path to write to.
-        is_own: returns whether a file is of the writer's kind, given its first `HEAD_BYTES`
-            bytes.
+        is_own: returns whether the writer writes files of this kind, given the first `HEAD_BYTES`
+            bytes of a file.
 
     """
     try:

@@ -1,9 +1,9 @@
-"""Epsilon as it is declared, charged and printed: whole billionths, rounded up.
+"""Epsilon as it is declared, charged and printed: in billionths, rounded up.
 
-Epsilon is computed from the integers of a channel, not from the registry's request, and is the same
+Epsilon is computed from the integers of a channel, not from the requested epsilon, and is the same
 on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even, so the true value
-is within one unit in the last place of the result. The C library does not guarantee this. With it,
-two machines could derive different channels from one definition, and reports would be refused.
+is within one unit in the last place of the result. The C library does not guarantee this: two
+machines could derive different channels from one definition, and reports would be refused.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ NANOS = 10**9
 """The number of units in an epsilon of 1. Charges are integers, so that their sums are exact."""
 
 PURE = Fraction(0)
-"""The delta of a mechanism that provides pure differential privacy, without exceptions."""
+"""The delta of a mechanism with pure differential privacy."""
 
 
 @lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
     """Return ln(ratio) in billionths, rounded up: the charge for a channel's worst ratio.
 
-    The result is cached: a ledger needs it for each new permanent answer, and an exact logarithm
-    takes twenty times as long as the look-up.
+    The result is cached, because a ledger needs it for each new permanent answer. Computing an
+    exact logarithm takes twenty times as long as reading the cache.
     """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
 
 def as_float(nanos: int) -> float:
-    """Return billionths of epsilon as a float that is never below the exact value."""
+    """Return billionths of epsilon as a float that is not below the exact value."""
     return float_ceiling(Fraction(nanos, NANOS))
 
 
 PRECISION_DIGITS = 50
-"""The number of decimal digits. 64-bit numerators need 20; the rest is for intermediate steps."""
+"""The number of decimal digits. Numerators of 64 bits need 20, and intermediate steps need more."""
 
 DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exp_floor(exponent: Fraction) -> Fraction:
-    """Return a rational at most e**exponent, and less than one part in 10**48 below it."""
+    """Return a rational number that is at most e**exponent, with a relative error below 10**-48."""
     below = DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
     return Fraction(DOWN.next_minus(DOWN.exp(below)))
 
@@ -64,6 +64,6 @@ def ln_ceiling(ratio: Fraction) -> Fraction:
 
 
 def float_ceiling(value: Fraction) -> float:
-    """Return the smallest float that is not below the value, so that a privacy loss rounds up."""
+    """Return the smallest float that is not below the value, so that privacy losses round up."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else nextafter(nearest, float("inf"))

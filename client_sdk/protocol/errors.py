@@ -1,7 +1,7 @@
 """The errors that `client_sdk.protocol` raises, with messages for people.
 
-The message of every error says what is wrong and what to do. Most errors also carry details as
-data. No error ever carries a user's answer. To catch every error of the project, catch
+Every message says what is wrong and what to do. Most errors also have the details as attributes. No
+error ever contains a user's answer. To catch every error of the project, catch
 `HearsayError`.
 """
 
@@ -51,15 +51,15 @@ class RegistryError(HearsayError):
 
 
 class LanguageError(HearsayError, ValueError):
-    """A request for a language that has no texts. The message names the available languages."""
+    """A language without texts was requested. The message names the available languages."""
 
 
 class WindowError(HearsayError):
-    """A text that does not name a window."""
+    """A text is not the name of a window."""
 
 
 class UnknownMetricError(HearsayError):
-    """A name that the registry does not define.
+    """The registry does not define a name.
 
     >>> print(UnknownMetricError("drak_mode", ("dark_mode",)))
     the registry defines no metric 'drak_mode'; it defines: dark_mode
@@ -71,7 +71,7 @@ class UnknownMetricError(HearsayError):
     """
 
     def __init__(self, metric: str | None, known: tuple[str, ...]) -> None:
-        """State the unknown name, and the names that the registry defines."""
+        """Name the unknown metric, and the names that the registry defines."""
         name = "metric of this name (pass the name first, then the answer)" if metric is None else f"metric {metric!r}"
         super().__init__(f"the registry defines no {name}; it defines: {', '.join(known)}")
         self.metric = metric
@@ -90,7 +90,7 @@ class OutsideDomainError(HearsayError):
     """
 
     def __init__(self, metric: str, expected: str) -> None:
-        """Store the metric and the answers that it expects."""
+        """Store the metric's name and its valid answers in words."""
         super().__init__(f"metric {metric!r} expects {expected}; the value passed is something else (it is not shown)")
         self.metric = metric
         self.expected = expected
@@ -99,5 +99,5 @@ class OutsideDomainError(HearsayError):
 class DomainError(ValueError):
     """An answer outside a domain; the error contains neither the answer nor the metric.
 
-    The error's text is empty, or says what a part of the answer must be.
+    The error's text is empty, or says how a part of the answer is restricted.
     """

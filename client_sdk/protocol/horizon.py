@@ -1,9 +1,9 @@
-"""A device's maximum number of reports and privacy loss in a window, month, year or lifetime.
+"""The maximum number of a device's reports, and the maximum privacy loss, in a period.
 
-If ``today`` is given, a result applies to a device that starts on that day. Without it, the result
-applies to every device, no matter how long the device has been reporting.
+If ``today`` is given, a result applies to a device that starts on that day. If it is None, the
+result applies to every device, no matter how long the device has been reporting.
 
-Sums of privacy losses are exact integers, and are bounded by the ceilings that the ledger enforces.
+Sums of privacy losses are exact integers, limited by the ceilings that the ledger enforces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
-    """An object with questions and the ceilings that they share, such as a registry."""
+    """An object with questions and their common ceilings, such as a registry."""
 
     @property
     def budget(self) -> Budget:
@@ -35,7 +35,7 @@ class Asked(Protocol):
 
 
 class Horizon(StrEnum):
-    """A period for which reports and privacy losses are added up."""
+    """A period over which reports and privacy losses are added up."""
 
     WINDOW = "window"
     MONTH = "month"
@@ -52,7 +52,7 @@ IN_WINDOW: Final = {
     WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
     WindowKind.MONTH: IN_MONTH,
 }
-"""For each window of a budget, the maximum number of a metric's windows that overlap it."""
+"""For each window of a budget, the maximum number of a metric's windows that overlap the window."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
 """The maximum number of windows that overlap a calendar year. A leap year that begins on a Sunday
@@ -109,21 +109,21 @@ def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = No
 
 
 def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
-    """Return the maximum of a metric's reports in a horizon; None if only ceilings limit them."""
+    """Return the maximum number of reports in a horizon; None if only ceilings limit the number."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
 def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
     """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
-    Under `Strategy.PACE` a device answers in a window only if it can pay for all questions that
-    have not expired, and then answers all of them. If some questions are left out, because they are
-    stopped or the user did not agree to them, more of the budget remains for the other questions.
+    Under `Strategy.PACE`, a device answers in a window only if it can pay for all questions that
+    have not expired, and then answers all of them. If some questions are left out because they are
+    stopped or the user did not agree to them, more of the budget remains for the others.
 
     Args:
         registry: the questions and the ceilings.
         metric: one of the questions.
-        alone: whether to assume that the device may leave out other questions.
+        alone: whether to assume that other questions may be left out.
 
     """
     budget, charge = registry.budget, metric.epsilon_nanos
@@ -183,9 +183,9 @@ def _least(*bounds: int | None) -> int | None:
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the maximum sum of all charges within a horizon, in billionths.
 
-    If browsers may wipe the ledger, only the ceiling per window survives a wipe, because a new
-    ledger reports nothing in the windows in which it was created. The sums for a month and a year
-    then assume repeated wipes, and the sum for a lifetime applies to a single ledger.
+    If browsers may delete the ledger, only the ceiling per window is reliable, because a new ledger
+    reports nothing in the windows in which it was created. The sums for a month and a year then
+    assume that the ledger is deleted repeatedly. The sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
     most = sum(
@@ -208,16 +208,16 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
 
 
 def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
-    """Return the maximum epsilon of a device's reports within a horizon, in billionths."""
+    """Return the maximum epsilon of a device's reports in a horizon, in billionths."""
     together = sum(each.any_nanos for each in costliest_reports(registry, horizon, today))
     return int(min(ceiling(registry, horizon, today), together))
 
 
 def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
-    """Return a bound on the probability that a horizon's reports reveal more than `most_nanos`.
+    """Bound the probability that a horizon's reports reveal more than `most_nanos`.
 
     The bound is the sum, over all reports, of the probability that a report reveals more than its
-    charge. It is 0 unless a question has a delta, and may be above 1.
+    charge. The bound is 0 unless a question has a delta, and may be above 1.
     """
     return sum(
         (

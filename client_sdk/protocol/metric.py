@@ -18,7 +18,7 @@ from client_sdk.protocol.window import Window, WindowKind
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
-"""The number of cached deltas. Every charge needs a delta, which takes 10 ms to compute."""
+"""The number of cached deltas. Computing a delta takes 10 ms, and every charge needs it."""
 
 
 EDITION_DIGITS = 12
@@ -35,22 +35,22 @@ class Metric:
         owner: the person or team responsible for the question; may be empty.
         expires: the last day on which a window may begin; devices answer until the end of that
             window. None if the question does not expire.
-        fill: the answer that is reported if nothing was recorded in a window; None for no report.
-        has_no_answer: whether the last input means that no answer was recorded in a window.
+        fill: the answer to report if nothing was recorded in a window; None to report nothing.
+        has_no_answer: whether the last input says that no answer was recorded in a window.
         persist: whether the running count of a window, or the days of use, are stored on disk.
-        retention_days: the days for which the collector keeps a closed tally; None for no limit.
-        unit: the unit of its numbers, such as ms; may be empty.
-        consent: the purposes to which the user must agree; the user must agree to all of them. If
-            empty, the user must agree to everything.
-        is_sensitive: whether a stricter limit applies to its epsilon (`registry.limits`).
+        retention_days: how many days the collector keeps a closed tally; None without a limit.
+        unit: the unit of the numbers, such as ms; may be empty.
+        consent: the purposes of the question. The user must agree to all of them or, if there are
+            none, to everything.
+        is_sensitive: whether a stricter limit applies to the epsilon (`registry.limits`).
         title: the name for people; by default, the question's name.
-        is_public: whether its figures may be published.
-        strata: the names of its public strata, such as "platform=ios"; may be empty.
-        stratum: the stratum of its reports, sent in the clear; empty if there is none.
-        is_trial: whether its reports belong to a trial (`registry.trial`).
+        is_public: whether estimates may be published.
+        strata: the names of the question's public strata, such as "platform=ios"; may be empty.
+        stratum: the stratum of the reports, which is sent unperturbed; empty without a stratum.
+        is_trial: whether the reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of the meaning of a report.
         editions: the edition of reports without a stratum, then the editions of ``strata``.
-        epsilon_nanos: the epsilon of one report, after any earlier ones, in billionths, rounded up.
+        epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
 
     """
 
@@ -87,12 +87,12 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer that each input stands for, or None for no answer; empty for other inputs."""
+        """The answer that each input represents, None for "no answer"; empty for other inputs."""
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
     def size(self) -> int | None:
-        """The number of estimated shares, including that of no answer; None without shares."""
+        """The number of estimated shares, including that of "no answer"; None without shares."""
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 
@@ -107,7 +107,7 @@ class Metric:
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after ``expires``; the window that contains this day does not."""
+        """Whether a window begins after ``expires``. The window that contains this day does not."""
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
@@ -119,27 +119,27 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return a true answer's input: a symbol or a vector. Raises the same errors as `read`."""
+        """Return the input of a true answer: a symbol or a vector. Raise the errors of `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
-        """Return the law of `encode`: the exact probability of each input of a true answer."""
+        """Return the distribution of `encode`: the exact probability of each input of an answer."""
         if answer is None and self.has_no_answer:
             return {self.channel.inputs - 1: Fraction(1)}
         return self.read(self.kind.law, answer, self.channel.inputs)
 
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return a uniformly drawn input, which replaces an answer that `encode` refuses.
+        """Return a uniformly drawn input, to replace an answer that `encode` refuses.
 
-        The report's law is a mixture of the laws of all inputs, and is therefore within the
-        channel's epsilon of the law of any answer.
+        The distribution of the report is then a mixture of the distributions for all inputs. It is
+        therefore within the channel's epsilon of the distribution for any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Call a method of the kind for an answer; replace every exception by one type.
+        """Call a method of the kind for an answer; convert every exception into one type.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.
@@ -158,9 +158,9 @@ class Metric:
         return self.randomize(partial(self.encode, answer), coins, window)
 
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for the input that ``encode`` returns, given coins.
+        """Return the symbol to report for the input that ``encode`` returns when it gets the coins.
 
-        The same coins then perturb the input. A vector's rotation depends on the window's name.
+        The same coins then perturb the input. The window's name decides a vector's rotation.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)
@@ -183,9 +183,9 @@ def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of the meaning of a report.
 
     Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
-    not included, because editing them must not cause new random draws. A report's stratum is
-    included, so that each stratum has separate tallies. Trials have different editions as well.
-    Consent decides whether there is a report, not the meaning of the report.
+    not part of the meaning: if they change, devices must not draw new random answers. Consent, for
+    example, decides only whether there is a report. A report's stratum is part of the meaning, so
+    that each stratum has separate tallies. Trials have separate editions, too.
     """
     meaning: dict[str, object] = {
         "schema": 1,

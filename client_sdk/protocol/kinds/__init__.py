@@ -1,7 +1,7 @@
-"""The kinds of questions. Each is a class that defines its keys, its encoding and its wording.
+"""The kinds of questions. Each class defines the keys, the encoding and the wording of one kind.
 
-This package contains the simple kinds. The kinds text, vector and model have modules of their own
-next to this package. A device imports only the kinds that its registry names.
+This package contains the simple kinds. The kinds text, vector and model have their own modules next
+to this package. A device imports only the kinds that its registry uses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "text": "client_sdk.protocol.text:Text",
     "model": "client_sdk.protocol.model:Model",
 }
-"""The kinds that a registry may name, with the modules of their classes."""
+"""Maps the name of each kind in a registry to the module of its class."""
 
 
 def kind_named(name: str) -> type[Kind]:

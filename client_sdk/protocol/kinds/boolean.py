@@ -15,7 +15,7 @@ TRUTH_VALUES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "1"), True),
     **dict.fromkeys(("false", "no", "0"), False),
 }
-"""The spellings of yes and no in the cells of tables."""
+"""The spellings of yes and no in table cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Boolean(Labels):
         return int(answer)
 
     def parse(self, cell: str) -> object:
-        """Return the truth value that a cell states.
+        """Return the truth value in a table cell.
 
         Raises:
-            DomainError: if the cell does not state a truth value.
+            DomainError: if the cell contains no truth value.
 
         """
         stated = cell.strip().lower()

@@ -50,7 +50,7 @@ class Category(Labels):
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes the possible answers.
 
-        ``other`` is included, because it changes the meaning of the reports that name it.
+        ``other`` is part of the edition, because it changes the meaning of reports with that value.
         """
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 

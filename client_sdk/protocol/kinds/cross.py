@@ -1,10 +1,11 @@
 """Two questions that are answered together: each pair of answers is one category.
 
 If a group and a number are asked together, the number is rounded at random, without bias, to one of
-a few points, and each pair of a group and a point is one category. If epsilon is small, it is best
-to use only the two ends of the range, because each additional point adds inputs to the channel. If
-epsilon is large, rounding to few points costs more precision than additional inputs do
-(``docs/research/models.md`` has the measurements behind `POINTS`).
+a few points. Each pair of a group and a point is one category. If epsilon is small, it is best to
+use only the two ends of the range as points, because each additional point adds inputs to the
+channel. If epsilon is large, more points are better, because rounding to few points then costs more
+precision than additional inputs (``docs/research/models.md`` contains the measurements behind
+`POINTS`).
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ if TYPE_CHECKING:
 Crossed = Boolean | Category
 
 MAX_CELLS: Final = 256
-"""The maximum number of pairs. With more pairs, the share of a single pair would be pure noise even
-with a million devices, and computing the covariance would take seconds."""
+"""The maximum number of pairs. With more pairs, the estimated share of a pair would be mostly noise
+even with a million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), in descending order of m. A number is rounded to m points for the first pair whose
-r, times the number of groups, is at most e**epsilon."""
+"""Pairs (m, r), in descending order of m. A number is rounded to m points for the first pair for
+which r times the number of groups is at most e**epsilon."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points: the two ends of the range."""
 
 MEAN: Final = ("mean", "")
-"""The statistic and the scale that a number must have to be compared between groups."""
+"""A number can be compared between groups only with this statistic and this scale."""
 
 _CROSSED: Final = "first a boolean, category or ordinal (the groups), then another of these or a number with a mean"
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a pair; None if there are mistakes, which are noted in the table.
+    """Return the kind of a pair; None after mistakes, which are added to the table.
 
     Args:
         table: the question's table.
@@ -71,7 +72,7 @@ def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None])
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
         return None
     kinds = [others[name] for name in raw if name in others]
-    if None in kinds:  # the mistake of that metric is reported already
+    if None in kinds:  # the mistake of that metric was already reported
         return None
     first, second = kinds if len(kinds) == len(set(raw)) == len(raw) else (None, None)
     names = (raw[0], raw[1])
@@ -98,7 +99,7 @@ def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int =
 
 
 class _Pair(Kind):
-    """The common base of both kinds of pairs; the first part of a pair defines the group."""
+    """The base class of both kinds of pairs. The first part of a pair is the group."""
 
     __slots__ = ()
 
@@ -118,7 +119,7 @@ class _Pair(Kind):
 
     @property
     def expected_in_cell(self) -> str:
-        """How a cell of a table states a pair, in words."""
+        """The format of a pair in a table cell, in words."""
         both = "; and ".join(part.expected_in_cell for part in self.parts)
         return f"a pair with {MEMBERS_APART!r} between: {both}"
 
@@ -128,10 +129,10 @@ class _Pair(Kind):
             yield from part.said_of_others(say)
 
     def parse(self, cell: str) -> object:
-        """Return the pair that a cell states.
+        """Return the pair of answers in a table cell.
 
         Raises:
-            DomainError: if the cell does not state two answers.
+            DomainError: if the cell does not contain two answers.
 
         """
         return self.parse_columns(cell.split(MEMBERS_APART))
@@ -142,7 +143,7 @@ class _Pair(Kind):
         return self.names
 
     def parse_columns(self, cells: Sequence[str]) -> object:
-        """Return the pair that two cells state.
+        """Return the pair of answers in two table cells.
 
         Raises:
             DomainError: if there are not two cells.
@@ -193,8 +194,8 @@ class Cross(_Pair, Labels):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The pair of answers that each input stands for."""
-        return tuple(product(self.first.labels, self.second.labels))  # type: ignore[arg-type] # labels of no pairs
+        """The pair of answers that each input represents."""
+        return tuple(product(self.first.labels, self.second.labels))  # type: ignore[arg-type] # the labels of a part are never pairs
 
     @property
     def definition(self) -> dict[str, object]:
@@ -205,7 +206,7 @@ class Cross(_Pair, Labels):
         """Return the input of a pair of answers.
 
         Raises:
-            DomainError: if the answer is not a tuple or list of two, or a part is not an answer.
+            DomainError: if the answer is not a tuple or list of two, or if a part is invalid.
 
         """
         group, outcome = pair(answer)
@@ -220,7 +221,7 @@ class Cross(_Pair, Labels):
 
 @dataclass(frozen=True, slots=True)
 class MeanByGroup(_Pair):
-    """A group and a number: input g * points + j stands for group g and point j of an even grid.
+    """A group and a number: input g * points + j is group g with point j of an even grid.
 
     Attributes:
         first: the kind of the question that defines the groups.
@@ -251,7 +252,7 @@ class MeanByGroup(_Pair):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The group and the point that each input stands for; the point is a text."""
+        """The group and the point that each input represents; the point is a text."""
         points = [f"{float(self.second.number_at(point, self.points)):g}" for point in range(self.points)]
         return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # as above
 
@@ -260,7 +261,7 @@ class MeanByGroup(_Pair):
         """The part of the edition that describes the possible answers."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
-    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of others
+    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 other kinds use the mechanism
         """Return the same question with the best number of points for the epsilon."""
         return self.rounded_for(epsilon.odds)
 
@@ -305,7 +306,7 @@ class MeanByGroup(_Pair):
         yield from self.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words the groups and points for which a symbol is likeliest."""
+        """Return the groups and points for which a symbol is most likely, in words."""
         places = (divmod(each, self.points) for each in channel.likeliest(symbol))
         return either(
             (

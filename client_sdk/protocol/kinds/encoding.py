@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Labels(Kind):
-    """A kind in which each answer is one input of the channel: input i stands for ``labels[i]``."""
+    """A kind in which each answer is one input of the channel: input i is ``labels[i]``."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class Labels(Kind):
         """
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 of other shapes
-        """Return the input of an answer; no coin is tossed."""
+        """Return the input of an answer, without drawing a coin."""
         return self.symbol(answer)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other shapes
@@ -56,5 +56,5 @@ class Labels(Kind):
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return in words the answers for which a symbol is likeliest."""
+        """Return the answers for which a symbol is most likely, in words."""
         return either((said(labels[each], say) for each in channel.likeliest(symbol)), say)

@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest exponent of ten of an answer; every float has a smaller one. Converting a Decimal
-with a far larger exponent to an exact fraction would fill the memory."""
+"""The largest exponent of ten of an answer; every float has a smaller exponent. Converting a
+Decimal with a far larger exponent to an exact fraction would exhaust the memory."""
 
 Ratio = tuple[int, int]
-"""A numerator, and a denominator above 0. Computing with such pairs is faster than `Fraction`."""
+"""A numerator and a positive denominator. Computing with both is faster than with `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
-"""The number that represents infinity and all larger numbers; it is outside every range."""
+"""The number that represents infinity and all larger numbers. It is outside every range."""
 
 STEPS: Final = 1000
-"""Numbers are printed with enough decimals to distinguish this many parts of their range."""
+"""Numbers are printed with enough decimals to distinguish this many equal parts of their range."""
 
 
 class Grid(Kind):
     """A number in a range. It is rounded at random to one of the two nearest points of a grid.
 
-    The grid has as many points as the channel has inputs. The nearer point is likelier, so that the
-    expected point is the number itself, unbiased to one part in 2**64.
+    The grid has as many points as the channel has inputs. The nearer point is more likely: the
+    expected point equals the number, up to a bias of at most one part in 2**64.
 
     Attributes:
         low: the minimum, exact.
@@ -61,14 +61,14 @@ class Grid(Kind):
 
     @property
     def takes_fill_value(self) -> bool:
-        """Whether the registry must name the number to report if nothing was recorded."""
+        """Whether the registry must set the number to report if nothing was recorded."""
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
-        """Return the number of points of a channel's grid, at most ``most``.
+        """Return the number of points of a channel's grid; ``most`` is the maximum.
 
         If the share of each number is estimated, there are no more points than numbers. For a mean,
-        a finer grid is better, because the channel's band can then have the best width.
+        more points are better, because the channel can then choose the best width of its band.
         """
         return most if self.size is None else min(most, self.size)
 
@@ -82,15 +82,15 @@ class Grid(Kind):
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return an answer's position in the range, from 0 to 1. Raises the errors of `part`."""
+        """Return an answer's position in the range, from 0 to 1; raise the errors of `part`."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number in the range. Raises the same errors as `part`."""
+        """Return an answer as a number in the range; raise the same errors as `part`."""
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the grid point to which an answer is rounded; every answer takes one coin."""
+        """Return the grid point to which an answer is rounded; always draw exactly one coin."""
         point, numerator = self._rounded(answer, inputs)
         return point + coins.bernoulli(numerator)
 
@@ -101,14 +101,14 @@ class Grid(Kind):
         return {input_: chance for input_, chance in chances.items() if chance}
 
     def _rounded(self, answer: object, inputs: int) -> tuple[int, int]:
-        """Return the point below an answer, and the next point's probability times 2**64."""
+        """Return the point at or below an answer, and the next point's probability times 2**64."""
         below, whole = self.part(answer)
         scaled = below * (inputs - 1) * COIN_SCALE // whole
         point = min(scaled // COIN_SCALE, inputs - 2)
         return point, scaled - point * COIN_SCALE
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Return the fill with the number that the registry names; note an invalid number."""
+        """Return the fill with the number that the registry sets, or add a mistake."""
         if not self.takes_fill_value:
             return Kind.fill(self, table, value)
         if value is None or not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
@@ -119,11 +119,11 @@ class Grid(Kind):
         return Fill(int(value) if self.is_whole else value)
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the answer that stands for a number in the range."""
+        """Return the answer for a number in the range."""
         return int(number) if self.is_whole else number
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the answer that stands for a number in the range, with its name."""
+        """Return the answer for a number in the range, with its name."""
         return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:
@@ -132,7 +132,7 @@ class Grid(Kind):
         return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words the range of numbers for which a symbol is likeliest."""
+        """Return the range of numbers for which a symbol is most likely, in words."""
         inputs = channel.likeliest(symbol)
         low, high = (self.said_at(end, channel.inputs, say) for end in (inputs[0], inputs[-1]))
         return low if low == high else say("reported.range", low=low, high=high)
@@ -150,7 +150,7 @@ class Grid(Kind):
 
 
 def ratio_of(answer: object) -> Ratio:
-    """Return a number as a ratio. Types of other libraries must be registered with `numbers`.
+    """Return a number as a ratio. Other libraries' number types must be registered with `numbers`.
 
     The ratio need not be in its lowest terms.
 
@@ -163,7 +163,7 @@ def ratio_of(answer: object) -> Ratio:
     if isinstance(answer, Integral):
         return int(answer), 1
     if isinstance(answer, Real) and not isinstance(answer, Rational):
-        answer = Decimal(float.__repr__(_as_float(answer)))  # by its decimal digits: 0.1 is within high = 0.1
+        answer = Decimal(float.__repr__(_as_float(answer)))  # by its decimal digits, so that 0.1 is within high = 0.1
     if isinstance(answer, Decimal):
         return _of_decimal(answer)
     if isinstance(answer, Rational):
@@ -172,12 +172,12 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction. Raises the same errors as `ratio_of`."""
+    """Return a number as a fraction; raise the same errors as `ratio_of`."""
     return Fraction(*ratio_of(answer))
 
 
 def _of_decimal(answer: Decimal) -> Ratio:
-    """Return a Decimal as a ratio: 0 if it is too near 0, `BEYOND` if it is too large."""
+    """Return a Decimal as a ratio: 0 if it is extremely small, `BEYOND` if it is too large."""
     if answer.is_nan():
         raise DomainError
     if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):
@@ -188,7 +188,7 @@ def _of_decimal(answer: Decimal) -> Ratio:
 
 
 def _as_float(answer: Real) -> float:
-    """Return a real number as a float, exactly for types of less precision like `numpy.float32`."""
+    """Return a real number as a float; this is exact for types such as `numpy.float32`."""
     try:
         return float(answer)
     except (ArithmeticError, TypeError, ValueError):

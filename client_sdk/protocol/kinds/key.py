@@ -1,4 +1,4 @@
-"""The declaration of a question's keys. The reader and the JSON Schema are derived from it.
+"""The declaration of a question's keys, from which the parser and the JSON Schema are derived.
 
 This module also declares the keys ``values`` and ``other``, which several kinds share.
 """
@@ -82,12 +82,12 @@ class Key(NamedTuple):
     """A key of a question's table.
 
     Attributes:
-        name: its spelling in the file.
-        schema: the JSON Schema of its value, the same for every kind that has the key.
+        name: the key's spelling in the file.
+        schema: the JSON Schema of the value, the same for every kind that has the key.
         description: a phrase for editors and for the page on keys.
-        required: whether the key must be set for a kind that has it.
-        read: the function that takes the value from a table, given the values of earlier keys, and
-            notes mistakes. It returns None if the value is missing or invalid.
+        required: whether a question must set the key if its kind has the key.
+        read: a function that returns the value from a table, given the values of earlier keys. If
+            the value is missing or invalid, it returns None; it adds mistakes to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; otherwise
             None.
 

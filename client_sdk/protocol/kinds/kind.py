@@ -1,8 +1,8 @@
-"""The interface of every kind of question: its keys, its encoding and its wording.
+"""The interface of every kind of question: keys, encoding and wording.
 
-A kind defines the possible answers, and how an answer is encoded as an input of a channel. It does
-not define how the channel perturbs this input (see `client_sdk.protocol.mechanisms`). To add a
-kind, write a class and add it to `client_sdk.protocol.kinds.KINDS`.
+A kind defines the possible answers, and encodes an answer as an input of a channel. The channel
+then perturbs this input (see `client_sdk.protocol.mechanisms`). To add a kind, write a class and
+add it to `client_sdk.protocol.kinds.KINDS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Label = bool | int | str | tuple[bool | str, bool | str] | None
 def word(value: Label) -> str:
     """Return a value of a domain as text.
 
-    Truth values are spelled as in the registry; a comma separates the parts of a pair.
+    Truth values are spelled as in the registry. A comma separates the parts of a pair.
     """
     if value is None:
         return "nothing recorded"
@@ -43,7 +43,7 @@ Input = Any
 """An input of a channel: an integer, or a tuple of integers, as the mechanism requires."""
 
 Law = Mapping[Input, Fraction]
-"""The exact probability of each input that encoding an answer may return."""
+"""The exact probability of each input that the encoding of an answer may return."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "unit": "is only for a number or a count; remove it",
@@ -51,18 +51,19 @@ REFUSED: Final[Mapping[str, str]] = {
     "fill_value": "is only for a count or a mean with fill_in = true; remove it",
     "persist": "is only for a count, which adds up over a window; remove it",
 }
-"""The keys that most kinds refuse, each with the error message."""
+"""The keys that most kinds do not allow, each with the error message."""
 
 MOST_LITERALS: Final = 1000
-"""The maximum number of values in a generated type, because more would slow down type checkers. If
-there are more, the type allows any text, and `record` rejects unlisted texts at run time."""
+"""The maximum number of values in a generated type, because more values would slow down type
+checkers. If there are more, the type allows any text, and `record` rejects unlisted texts at run
+time."""
 
 MAX_CATEGORIES: Final = 10**6
 """The maximum number of answers whose shares are estimated. A tally of a million counters takes 8
-MB, the most that a store should keep for one question."""
+MB, the most that a store should use for one question."""
 
 MEMBERS_APART: Final = "|"
-"""The separator in a table's cell between members of a set, answers of a pair, or coordinates."""
+"""The separator in a table cell between members of a set, answers of a pair, or coordinates."""
 
 
 class Fill(NamedTuple):
@@ -78,11 +79,11 @@ class Fill(NamedTuple):
 
 
 class AskedMetric(NamedTuple):
-    """The properties of a question that its kind does not determine.
+    """The properties of a question that do not depend on its kind.
 
     Attributes:
         unit: the unit of its numbers, such as ms; may be empty.
-        window: how often it is asked: ``day``, ``week`` or ``month``.
+        window: how often the question is asked: ``day``, ``week`` or ``month``.
         inputs: the number of its channel's inputs.
 
     """
@@ -111,24 +112,24 @@ class Kind(ABC):
     Attributes:
         name: the kind's name in a registry.
         keys: the keys of a question's table that belong to the kind.
-        refused: the general keys that the kind does not support, each with an error message.
-        rule: the JSON Schema of rules that combine several keys; empty for most kinds.
+        refused: the general keys that the kind does not allow, each with an error message.
+        rule: the JSON Schema of rules for combinations of keys; empty for most kinds.
         call: the method of the SDK that records answers: ``record``, ``count`` or ``active``.
-        shapes: the forms of its inputs, such as ``labels``; each mechanism supports one form.
+        shapes: the forms of the kind's inputs, such as ``labels``. A mechanism supports one form.
         unshared: the error message if the registry names a mechanism that needs labels.
-        always_persists: whether its counts are stored on disk even if ``persist`` is not set.
-        drawn: the size of an encoded answer if the channel reports one random member; otherwise 0.
-        unit: the unit of its numbers if the registry does not name a unit.
+        always_persists: whether counts are stored on disk even if ``persist`` is not set.
+        drawn: if the channel reports one random member, the size of an encoded answer; otherwise 0.
+        unit: the unit of the kind's numbers if the registry sets no unit.
         statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
         statistics: the statistics that a registry may name.
-        is_named: whether each input stands for one answer, so that a report can name that answer.
+        is_named: whether each input is one answer, so that a report can name that answer.
         approved: the discovered texts that may be published; empty for every kind except texts.
         is_ordered: whether its values have an order, so that distances between them are meaningful.
         has_samples: whether `samples` can spread answers evenly over all possible answers.
         cross_refusal: why the SDK for browsers does not support pairs (``cross``) with this kind;
-            empty if it does.
-        expected: the answers that are allowed, in words.
-        expected_in_cell: how a cell of a table states an answer, in words.
+            empty if it supports them.
+        expected: the valid answers, in words.
+        expected_in_cell: the format of an answer in a table cell, in words.
 
     """
 
@@ -163,9 +164,9 @@ class Kind(ABC):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return the kind with these values of its keys; the values of omitted keys are None.
+        """Return the kind with these values of its keys; the value of an unset key is None.
 
-        If the values cannot be combined, the mistake is noted and None is returned.
+        If the values cannot be combined, add the mistake to the table and return None.
         """
         return cls(**values)
 
@@ -181,7 +182,7 @@ class Kind(ABC):
 
     @property
     def expected_in_cell(self) -> str:
-        """How a cell of a table states an answer, in words."""
+        """The format of an answer in a table cell, in words."""
         return self.expected
 
     @property
@@ -191,22 +192,22 @@ class Kind(ABC):
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer that each input stands for; empty if inputs stand for something else."""
+        """The answer that each input represents; empty if inputs do not represent answers."""
         return ()
 
     @property
     def most(self) -> int:
-        """The largest sum of recorded numbers in a window; 0 if they are not added up."""
+        """The largest sum of recorded numbers in a window; 0 if numbers are not added up."""
         return 0
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the questions that are answered together; usually only this kind."""
+        """The kinds of the questions that are asked together; usually only this kind."""
         return (self,)
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """The names of the questions that are answered together; empty for most kinds."""
+        """The names of the questions that are asked together; empty for most kinds."""
         return ()
 
     @abstractmethod
@@ -220,7 +221,7 @@ class Kind(ABC):
 
     @abstractmethod
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the law of `encode`: the probability of each input that the answer may become.
+        """Return the distribution of `encode`: the probability of each possible input.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -228,15 +229,15 @@ class Kind(ABC):
         """
 
     def draw(self, inputs: int, coins: Coins) -> Input:
-        """Return a uniformly drawn input, which replaces an answer that `encode` refuses."""
+        """Return a uniformly drawn input, to replace an answer that `encode` refuses."""
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
-        """Return the kind adapted to an epsilon and a mechanism; note any mistake in the table."""
+        """Return the kind adapted to an epsilon and a mechanism; add any mistake to the table."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return the fill for a window without an answer; note a mistake if there is no fill."""
+        """Return the fill for a window without an answer; without a fill, add a mistake."""
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
 
@@ -245,7 +246,7 @@ class Kind(ABC):
         """Yield lines for users that describe the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
-        """Return a phrase on how answers outside the range count; empty if they are invalid."""
+        """Return a phrase about how numbers outside the range count; empty if they are invalid."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
@@ -254,7 +255,7 @@ class Kind(ABC):
 
     @abstractmethod
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return a report's meaning in words: the answers for which its symbol is likeliest."""
+        """Return a report's meaning in words: the answers for which its symbol is most likely."""
 
     @property
     @abstractmethod
@@ -277,29 +278,29 @@ class Kind(ABC):
         return {}
 
     def parse(self, cell: str) -> object:
-        """Return the answer that a cell of a table states. It may be invalid; `encode` checks it.
+        """Return the answer in a table cell. The answer may be invalid; `encode` checks it.
 
         Raises:
-            DomainError: if the cell states no answer.
+            DomainError: if the cell contains no answer.
 
         """
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
-        """Return the columns of a table that together can state an answer; empty for most kinds."""
+        """Return the columns of a table that together contain an answer; empty for most kinds."""
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
-        """Return the answer that several cells of a table together state.
+        """Return the answer that several table cells together contain.
 
         Raises:
-            DomainError: if the cells do not state an answer.
+            DomainError: if the cells do not contain an answer.
 
         """
         raise DomainError
 
     def truth(self, answer: object) -> object:
-        """Return an answer in a normal form, in which equivalent answers are equal."""
+        """Return an answer in a normal form, so that equivalent answers compare as equal."""
         return answer
 
     def samples(self) -> Iterable[object]:
@@ -307,7 +308,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers that an audit tries to tell apart; if empty, it uses the `labels`.
+        """Return the answers that an audit tries to distinguish; if empty, the audit uses `labels`.
 
         Args:
             midpoint: whether to include the middle of a range.
@@ -317,12 +318,12 @@ class Kind(ABC):
 
 
 def refused(*allowed: str, **more: str) -> Mapping[str, str]:
-    """Return `REFUSED` without the ``allowed`` keys, and with ``more`` keys and their messages."""
+    """Return `REFUSED` without the ``allowed`` keys, and with the keys and messages in ``more``."""
     return {key: sentence for key, sentence in REFUSED.items() if key not in allowed} | more
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return the type that allows only some texts; ``otherwise`` if there are too many texts."""
+    """Return the type that allows only some texts; if there are too many texts, ``otherwise``."""
     if len(values) > MOST_LITERALS:
         return otherwise
     return form.format(apart.join(json.dumps(value, ensure_ascii=False) for value in values))
@@ -341,7 +342,7 @@ def pair(answer: object) -> tuple[object, object]:
 
 
 class _NoCoins(Coins):
-    """Coins for encodings that never toss a coin; tossing one raises an AssertionError."""
+    """Coins for encodings that never draw a coin. Drawing one raises an AssertionError."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)
@@ -351,4 +352,4 @@ class _NoCoins(Coins):
 
 
 NO_COINS: Final = _NoCoins()
-"""The argument of `Kind.encode` where no coin is tossed."""
+"""The argument of `Kind.encode` for encodings that draw no coins."""

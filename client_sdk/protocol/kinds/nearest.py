@@ -1,11 +1,13 @@
-"""The kind of a question that asks which vector of the registry is nearest to an app's vector.
+"""The kind of a question that finds the vector in the registry that is nearest to an app's vector.
 
 An embedding model in the app turns a text, a picture or a sound into a vector. The device reports
-one label, as for a category, and nothing else about the vector.
+the label of the nearest vector in the registry, called its *prototype*, like a value of a category.
+It reports nothing else about the app's vector.
 
-The result is exact and the same on every machine. Each number is read as the nearest 64-bit float,
-and rounded half to even to a multiple of 2**-24, the step of the grid. The nearest prototype is the
-first one with the minimum squared Euclidean distance, computed in integers.
+The result is exact and the same on every machine. Each number is converted to the nearest 64-bit
+float, and rounded half to even to a multiple of 2**-24, the step of the grid. The nearest prototype
+is the one with the minimum squared Euclidean distance, computed in integers. If two are equally
+near, the first one is chosen.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""The number of grid steps per unit. Near 1, they are about as fine as those of 32-bit floats."""
+"""The number of grid steps per unit. Near 1, steps are about as fine as those of 32-bit floats."""
 
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
 """The maximum number of coordinates of all prototypes together, such as 1,024 vectors of 64
-numbers. Searching them takes milliseconds."""
+numbers. A search among them takes milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-"""A vector in the registry: a text of numbers separated by blanks. A TOML list would be equivalent,
-but reading a thousand vectors would take a device one second instead of a tenth of a second.
-Python's own `float` would also read 1_000 and NaN."""
+"""The format of a vector in the registry: a text of numbers separated by blanks. A device reads a
+thousand such vectors in a tenth of a second; TOML lists would take a whole second. Python's own
+`float` would also accept 1_000 and NaN."""
 
 Point = tuple[int, ...]
-"""A vector whose numbers are multiples of the grid's step, as integers."""
+"""A vector in steps of the grid: each number is an integer."""
 
 
 def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[str, Point] | None:
@@ -60,7 +62,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 
 
 def _problem(points: Mapping[str, Point | None]) -> str:
-    """Return the mistake in labeled vectors; empty if there is none. Invalid vectors are None."""
+    """Return the mistake in labeled vectors; empty without a mistake. An invalid vector is None."""
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
@@ -146,7 +148,7 @@ class Nearest(Category):
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes. Each is nearest to itself, so that an audit tests the search as well."""
+        """The prototypes. Each is nearest to itself, so an audit with them tests the search."""
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:
@@ -204,10 +206,10 @@ def point_of(numbers: object) -> Point:
 
 
 MOST_COORDINATE: Final = 10**6
-"""The largest absolute value of a number: sums of squares then fit into two machine words."""
+"""The largest absolute value of a number. Sums of squares then fit into two machine words."""
 
 NUMBERS: Final = f"numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
-"""The valid coordinates, as messages describe them."""
+"""The valid coordinates, in words for error messages."""
 
 
 def sizes_of(numbers: object) -> Iterator[float]:

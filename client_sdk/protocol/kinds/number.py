@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 STATISTICS: Final = ("mean", "distribution", "quantiles")
-"""The possible statistics of a number."""
+"""The statistics that can be estimated for a number."""
 
 MAX_COUNT: Final = 10**15
 """The largest ``max`` of a count. Estimates are floats, which represent such integers exactly."""
 
 PERIODS: Final = (7, 28)
-"""The numbers of days that an activity may cover. Whole weeks give every weekday equal weight."""
+"""The numbers of days that an activity may cover. Whole weeks give all weekdays equal weight."""
 
 SAMPLES: Final = 1024
 """The maximum number of answers that `Kind.samples` returns for a range."""
 
 REMEMBERED: Final = 64
-"""The number of ranges whose ends' logarithms are cached. Computing them takes as long as computing
-the logarithms of two answers."""
+"""The number of ranges for which the logarithms of both ends are cached. Computing them takes as
+long as computing the logarithms of two answers."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point; rounding coins have as many."""
+"""The number of binary digits of a logarithm after the point. Rounding coins have as many."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits of intermediate values after the point. Each squaring doubles the
@@ -52,13 +52,13 @@ one step below the true one rounded down, and never decreases as the number incr
 """
 
 MOST_DIGITS: Final = 400
-"""The maximum size, in digits, of a count in a table's cell. Converting more would be slow."""
+"""The maximum number of digits of a count in a table cell. Converting more would be slow."""
 
 MOST_THRESHOLDS: Final = 10
 """The maximum number of thresholds. With more, quantiles without thresholds are more precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-"""A number as spreadsheets write it. Python's `float` would also accept 1_000, NaN and infinity."""
+"""The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""
 
 STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "the estimated statistic; of an ordinal, only the mean")
 
@@ -80,7 +80,7 @@ SCALE: Final = Key(
 
 
 def decimal_in(cell: str) -> Decimal | None:
-    """Return the number that a cell of a table states; None if the cell is not a number."""
+    """Return the number in a table cell; None if the cell contains no number."""
     if not re.fullmatch(DECIMAL_NUMBER, cell.strip(), re.ASCII):
         return None
     try:
@@ -126,7 +126,7 @@ def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | 
 
 
 class _Numeric(Grid):
-    """The common base of numbers and counts: a number outside the range is clipped or refused.
+    """The base class of numbers and counts. A number outside the range is clipped or refused.
 
     Attributes:
         clip: whether numbers outside the range count as its nearer end.
@@ -144,11 +144,11 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The part of the definition that says that numbers are not clipped; empty if they are."""
+        """The part of the definition that disables clipping; empty if numbers are clipped."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase saying that numbers are clipped, and where; empty if they are not."""
+        """Return a phrase on how numbers are clipped to the range; empty without clipping."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
@@ -180,9 +180,9 @@ class _Numeric(Grid):
         return clipped, whole
 
     def parse(self, cell: str) -> object:
-        """Return the number that a cell states.
+        """Return the number in a table cell.
 
-        The number is returned unclipped, so that the effect of clipping can be seen.
+        The number is not clipped, so that the effect of clipping can be measured.
 
         Raises:
             DomainError: if the number is outside the range while `clip` is false.
@@ -215,8 +215,8 @@ class Number(_Numeric):
         low: the minimum, exact.
         high: the maximum, exact, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether numbers outside the range count as its nearer end. If so, the statistic
-            describes the clipped numbers; if not, numbers outside the range are invalid.
+        clip: whether numbers outside the range count as its nearer end. If true, the statistic
+            describes the clipped numbers. If false, numbers outside the range are invalid.
 
     """
 
@@ -245,7 +245,7 @@ class Number(_Numeric):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return a `Thresholds` or `LogNumber` if its key is set, otherwise a `Number`."""
+        """Return a `Thresholds` or a `LogNumber` if its key is set, otherwise a `Number`."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
         if values["thresholds"] is not None:
             return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
@@ -259,7 +259,7 @@ class Number(_Numeric):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition on the possible answers; fractions are texts such as ``1/3``."""
+        """The part of the edition about possible answers. Fractions are texts such as ``1/3``."""
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -295,7 +295,7 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return `log_units` of 1 + low and of 1 + high. The logarithms of answers are never cached."""
+    """Return `log_units` of 1 + low and of 1 + high. Logarithms of answers are never cached."""
     return log_units(1 + low), log_units(1 + high)
 
 
@@ -303,7 +303,8 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 class LogNumber(Number):
     """A number of at least 0 whose geometric mean is estimated.
 
-    The grid's points are equidistant in log(1 + x), so reports estimate the mean of log(1 + x).
+    Neighboring points of the grid have equal distances in log(1 + x). Reports therefore estimate
+    the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
@@ -324,13 +325,13 @@ class LogNumber(Number):
         return min(max(number, self.low), self.high)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that state the range, and say that orders of magnitude are reported."""
+        """Yield sentences that state the range, and say that the order of magnitude is reported."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
 
 
 class _Whole(_Numeric):
-    """The common base of counts and days of use: whole numbers from 0."""
+    """The base class of counts and days of use, which are integers of at least 0."""
 
     __slots__ = ()
 
@@ -352,7 +353,7 @@ class _Whole(_Numeric):
 
     @property
     def most(self) -> int:
-        """The maximum of the numbers, ``high``, as an integer."""
+        """The maximum number, ``high``, as an integer."""
         return int(self.high)
 
     @property
@@ -367,7 +368,7 @@ class _Whole(_Numeric):
 
     @property
     def labels(self) -> Sequence[int]:
-        """The count that each input stands for; empty if only the mean is estimated."""
+        """The count that each input represents; empty if only the mean is estimated."""
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
@@ -383,7 +384,7 @@ class _Whole(_Numeric):
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count, or, if there are more than `SAMPLES`, counts at even distances."""
+        """Return every count or, if there are more than `SAMPLES`, evenly spaced counts."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 
@@ -428,9 +429,9 @@ class Count(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Activity(_Whole):
-    """The number of days of use among ``high`` days; the registry calls ``high`` ``days``.
+    """The number of days of use within a period of ``high`` days; the registry calls it ``days``.
 
-    The last of these ``high`` days is the last day of the report's window.
+    The period ends with the last day of the report's window.
 
     Attributes:
         high: the number of days, one of `PERIODS`.
@@ -469,7 +470,7 @@ class Activity(_Whole):
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
-        """Return 0 days as a placeholder: the device counted the days, and reports their number."""
+        """Return 0 days. This is only a placeholder: the device reports the counted days."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -484,15 +485,16 @@ class Activity(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number whose cell is reported. Input j is cell j, which begins at ``thresholds[j - 1]``.
+    """A number in one of several cells. Input j is cell j, which begins at ``thresholds[j - 1]``.
 
-    T thresholds divide the range into T + 1 cells, and the cells are the values of a category. The
-    share of answers that reach a threshold is the sum of the shares of all cells above it. If all
-    cells are equally likely, a category channel with balanced pairs of values estimates the total
-    share of the highest a of k cells with variance V a (k - a) / (k - 1), where V is the variance
-    of the share of one cell. Therefore the best channel for the shares of single cells is also the
-    best one for the shares above thresholds. A report about one randomly drawn threshold is never
-    more precise. A tree of cells is at most 3% better, for up to `MOST_THRESHOLDS` thresholds.
+    T thresholds divide the range into T + 1 cells, which are treated as the values of a category.
+    The share of answers that reach a threshold is the sum of the shares of all cells above the
+    threshold. Suppose that all k cells are equally likely, that the channel treats all pairs of
+    values alike, and that V is the variance of the share of one cell. Then the variance of the
+    total share of the highest a cells is V a (k - a) / (k - 1). Therefore the best channel for the
+    shares of single cells is also the best channel for the shares above thresholds. A report about
+    one randomly drawn threshold is never more precise. A tree of cells is at most 3% better, for up
+    to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.
@@ -512,7 +514,7 @@ class Thresholds(Labels, Number):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The two ends of each cell, as text; the upper end belongs to the next cell."""
+        """The two ends of each cell, as text. The upper end belongs to the next cell."""
         return tuple(f"{float(low):.12g} to {float(high):.12g}" for low, high in pairwise(self.ends))
 
     @property
@@ -530,7 +532,7 @@ class Thresholds(Labels, Number):
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Note the mistake that quantiles cannot be filled in."""
+        """Add the mistake that quantiles cannot have a fill."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -539,7 +541,7 @@ class Thresholds(Labels, Number):
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words the cells for which a symbol is likeliest."""
+        """Return the cells for which a symbol is most likely, in words."""
         cells = list(pairwise(with_unit(end, "", say) for end in self.ends))
         named = (cells[each] for each in channel.likeliest(symbol))
         return either((say("reported.range", low=low, high=high) for low, high in named), say)

@@ -1,4 +1,4 @@
-"""The kinds for steps of a scale: ordered categories, or numbers if only the mean is estimated."""
+"""The kinds for values on a scale: ordered categories, or numbers if only the mean is estimated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Category):
-    """One step of a scale. The values are in ascending order, so that their mean is meaningful."""
+    """One value on a scale. The values are in ascending order, so that their mean is meaningful."""
 
     name: ClassVar[str] = "ordinal"
     is_ordered: ClassVar[bool] = True
@@ -44,7 +44,7 @@ class Ordinal(Category):
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One step of a scale. Only the mean is estimated, and the first value counts as 1.
+    """One value on a scale. Only the mean is estimated; the first value counts as 1.
 
     Attributes:
         scale: the kind that lists the values, in ascending order.
@@ -63,7 +63,7 @@ class OrdinalMean(Grid):
 
     @property
     def high(self) -> Fraction:  # type: ignore[override] # as above
-        """The number that the last value counts as."""
+        """The number of the last value."""
         return Fraction(self.scale.size)
 
     @property
@@ -82,7 +82,7 @@ class OrdinalMean(Grid):
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return the number of values below an answer, and below the highest value."""
+        """Return an answer's position: the number of lower values, and the highest such number."""
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
@@ -90,7 +90,7 @@ class OrdinalMean(Grid):
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value at a position on the scale, which is also its name."""
+        """Return the value at a position on the scale. The value is also its name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 

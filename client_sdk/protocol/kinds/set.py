@@ -1,9 +1,9 @@
 """The kind of a question whose answer is a set of named values.
 
-A set is padded with dummies until it has ``max_items`` elements. The channel draws one element,
-member or dummy, and reports it (`client_sdk.protocol.mechanisms.drawn_member`). If the channel has
-no inputs for dummies, the set is encoded as a yes or no for each value instead, and the channel
-reports the yes or no of one value (`one_of`).
+A set is padded with dummies until it has ``max_items`` elements. The channel draws one of these
+members and dummies, and reports it (`client_sdk.protocol.mechanisms.drawn_member`). If the channel
+has no inputs for dummies, the set is encoded as a yes or no for each value instead, and the channel
+reports this for one value (`one_of`).
 """
 
 from __future__ import annotations
@@ -81,17 +81,17 @@ class Subset(Kind):
 
     @property
     def drawn(self) -> int:  # type: ignore[override] # of other kinds a constant
-        """The number s of members and dummies in a padded set."""
+        """The number of members and dummies in a padded set, s."""
         return self.max_items
 
     @property
     def size(self) -> int:
-        """The minimum number of a channel's inputs, k + 1: the k values, and a dummy."""
+        """The minimum number of a channel's inputs, k + 1: the k values, and one dummy."""
         return len(self.values) + 1
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The value that each input stands for; the last inputs are dummies without a value."""
+        """The value that each input represents. The last inputs are dummies, without a value."""
         return self.values
 
     @property
@@ -102,7 +102,7 @@ class Subset(Kind):
 
     @property
     def expected_in_cell(self) -> str:
-        """How a cell of a table states a set, in words."""
+        """The format of a set in a table cell, in words."""
         return f"members with {MEMBERS_APART!r} between them, {MEMBERS_APART!r} alone for none: {self.expected}"
 
     @property
@@ -113,8 +113,9 @@ class Subset(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
-        Inputs from ``len(values)`` on are dummies. If the channel has enough of these inputs, no
-        dummy occurs twice. If it has none, return 1 for each member and 0 for each other value.
+        Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, none occurs
+        twice. If the channel has no dummies, return 1 for each member and 0 for each other value
+        instead.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -123,11 +124,11 @@ class Subset(Kind):
         return (*members, *(min(len(self.values) + place, inputs - 1) for place in places))
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the padded set of an answer, which has probability 1."""
+        """Return the padded set of an answer, with probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return consecutive inputs from a random start, which replace an invalid answer."""
+        """Return consecutive inputs from a random start, to replace an invalid answer."""
         first = coins.below(inputs)
         drawn = [(first + step) % inputs for step in range(self.max_items)]
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
@@ -135,8 +136,8 @@ class Subset(Kind):
     def members(self, answer: object) -> list[int]:
         """Return the inputs of an answer's members, in ascending order.
 
-        Different texts that count as `other` are a single member, so that unlisted texts do not
-        make a set too large.
+        Several unlisted texts count as one member, `other`, so that they do not make a set too
+        large.
 
         Raises:
             DomainError: if the answer is not a set, list or tuple, has more than ``max_items``
@@ -151,7 +152,7 @@ class Subset(Kind):
         return members
 
     def parse(self, cell: str) -> object:
-        """Return the members that a cell states, without spaces around them."""
+        """Return the members in a table cell, without spaces around them."""
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
 
     def truth(self, answer: object) -> object:
@@ -176,7 +177,7 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return in words the members for which a symbol is likeliest, or one value's yes or no."""
+        """Return the members for which a symbol is most likely, or a yes or no to one value."""
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")

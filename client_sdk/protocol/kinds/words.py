@@ -12,20 +12,20 @@ from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.sentences import Sentences
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""Characters that Markdown interprets within a line. (``<``, ``>`` and ``&`` become entities.)"""
+"""Characters with a meaning in Markdown within a line. (``<``, ``>`` and ``&`` become entities.)"""
 
 MOST_LISTED: Final = 12
-"""The maximum number of answers that a page lists. If there are more, it states how many more."""
+"""The maximum number of answers that a page lists. The page states how many are not listed."""
 
 DECIMALS: Final = 6
 """The maximum number of decimals printed for an end of a range."""
 
 SHOWN: Final = 3
-"""The maximum number of answers that are named as the likeliest ones for a report."""
+"""The maximum number of answers that a description of a report names."""
 
 
 def escaped(text: str) -> str:
-    """Return a text escaped for Markdown and HTML, which then show it literally."""
+    """Return a text, escaped so that Markdown and HTML show it literally."""
     marked = SPECIAL.sub(r"\\\g<0>", text)
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -45,7 +45,7 @@ def with_unit(end: Fraction, unit: str, say: Sentences) -> str:
 def preview(values: tuple[str, ...]) -> str:
     """Return the first few values on one line, for a message."""
     first = ", ".join(repr(value) for value in values[:6])
-    return first + (f", … ({len(values)} values)" if len(values) > 6 else "")  # noqa: PLR2004 a line's worth
+    return first + (f", … ({len(values)} values)" if len(values) > 6 else "")  # noqa: PLR2004 fits on a line
 
 
 def said(label: Label, say: Sentences) -> str:
@@ -60,7 +60,7 @@ def said(label: Label, say: Sentences) -> str:
 
 
 def either(answers: Iterable[str], say: Sentences) -> str:
-    """Return answers as alternatives, as in "a or b"; if there are many, only the first `SHOWN`."""
+    """Return answers as alternatives, such as "a or b", up to a maximum number."""
     named = list(islice(answers, SHOWN + 1))
     if len(named) > SHOWN:
         return say("reported.or_others", first=", ".join(named[:SHOWN]))
