@@ -1,9 +1,9 @@
 """The kind of a question whose answers train a model: some features, and a label to predict.
 
 An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of
-products, whose mean yields a linear model. For the mechanism ``crosses``, the input has one cell
-for each feature, combined with the label; the shares of these cells yield log-odds. Both encodings
-consist of integers that are the same on every machine.
+products, and its mean determines a linear model. For the mechanism ``crosses``, the input consists
+of one cell for each feature, combined with the label; the shares of these cells determine log-odds.
+Both encodings consist of integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -41,11 +41,11 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum number of coordinates of all features; more products would not fit into a vector."""
+"""The maximum number of coordinates of all features. With more, the products would not fit."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature, and label.
-The whole vector has a fixed norm, so a larger weight for one part adds noise to the others.
+The whole vector has a fixed norm, so a larger weight for one part adds noise to the other parts.
 docs/research/models.md compares these weights with alternatives.
 """
 
@@ -54,12 +54,12 @@ _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
 @dataclass(frozen=True, slots=True)
 class ModelFeature:
-    """One feature: a number, which is clipped to its range, or one of several values.
+    """A feature: a number, which is clipped to its range, or one of several values.
 
     Attributes:
         name: its key in an answer.
         kind: the definition of its possible values.
-        bins: the number of equal parts of a number's range; unused if the feature has values.
+        bins: the number of equal parts of a number's range; unused for a choice of values.
 
     """
 
@@ -94,8 +94,9 @@ class ModelFeature:
     def scaled(self, value: Fraction | int) -> Iterator[int]:
         """Yield the coordinates for a result of `place`, each from -`UNIT` to `UNIT`.
 
-        In units of `UNIT`, a number's range becomes -1..1, and two values become -1 and 1. With
-        three or more values, each except the first has a coordinate: 1 for this value, otherwise 0.
+        A coordinate of 1 is represented by `UNIT`. The range of a number becomes -1..1, and two
+        values become -1 and 1. With three or more values, each value except the first has a
+        coordinate, which is 1 for this value and otherwise 0.
         """
         if isinstance(self.kind, Number):
             yield round((2 * value - 1) * UNIT)
@@ -247,7 +248,7 @@ def _feature(raw: Any) -> ModelFeature | None:  # noqa: ANN401 what TOML holds
 
 
 def _category(raw: Any) -> Category | None:  # noqa: ANN401 what TOML holds
-    if not isinstance(raw, list) or not 2 <= len(raw) <= MAX_INPUTS + 1:  # noqa: PLR2004 one value tells nothing
+    if not isinstance(raw, list) or not 2 <= len(raw) <= MAX_INPUTS + 1:  # noqa: PLR2004 a single value carries no information
         return None
     if not all(is_text(value, MAX_TEXT) for value in raw) or len(set(raw)) < len(raw):
         return None
@@ -272,7 +273,7 @@ def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | N
 
 
 class _OfFeatures(Kind):
-    """The common base of both encodings of a model. An answer maps features and label to values."""
+    """The base class of both encodings of a model. An answer maps features and label to values."""
 
     __slots__ = ()
 
@@ -302,12 +303,12 @@ class _OfFeatures(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Model(_OfFeatures, Ball):
-    """Features and a label, encoded as the vector of their products, to fit a linear model.
+    """Features and a label, encoded as the vector of their products, for a linear model.
 
     Attributes:
         observation: the features and the label.
         radius: the maximum norm of the scaled features, times `UNIT`; longer vectors are shortened.
-        population: the expected number of devices, on which ``auto`` depends; None if unknown.
+        population: the expected number of devices, which `auto` uses; None if unknown.
 
     """
 
@@ -354,7 +355,7 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return the model in which vectors of scaled features are shortened to this norm.
+        """Return a model that shortens vectors of scaled features to this norm.
 
         The default norm is the square root of half the number of coordinates.
         """
@@ -363,11 +364,11 @@ class Model(_OfFeatures, Ball):
 
     @property
     def length(self) -> int:  # type: ignore[override] # a field in other kinds
-        """The number of coordinates of the vector; each is a product, a feature or the label."""
+        """The number of coordinates of the vector. Each is a product, a feature or the label."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the model with the encoding that its mechanism needs: a vector, or crosses."""
+        """Return the model with the encoding for its mechanism: a vector, or crosses."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be a mechanism for models: auto, rotated-axes or crosses")
@@ -419,7 +420,7 @@ class CrossedModel(_OfFeatures):
     """Features and a yes-or-no label. Each report is about one feature together with the label.
 
     Attributes:
-        observation: the features, all cut into the same number of parts, and the label.
+        observation: the label, and the features, each divided into the same number of parts.
 
     """
 
@@ -430,7 +431,7 @@ class CrossedModel(_OfFeatures):
 
     @classmethod
     def with_bins(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
-        """Return the model in which the range of each number is cut into ``bins`` equal parts."""
+        """Return the model that divides the range of each number into ``bins`` equal parts."""
         return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
 
     @property
@@ -440,11 +441,11 @@ class CrossedModel(_OfFeatures):
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """The number of pairs of a cell and a label, for each feature."""
+        """For each feature, the number of pairs of a cell and a label."""
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
-        """Return 2 * cell + label for each feature, where the label is 0 or 1."""
+        """Return 2 * cell + label for each feature; the label is 0 or 1."""
         places, label = self.observation.read(answer)
         return tuple(
             2 * feature.cell(place) + (label > 0)
@@ -452,21 +453,21 @@ class CrossedModel(_OfFeatures):
         )
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only input of an answer, which has probability 1."""
+        """Return the single input of an answer, with probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
-        """Return a uniformly drawn pair for each feature, which replaces an invalid answer."""
+        """Return a uniformly drawn pair for each feature, to replace an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield a line that names the features, and a line saying that one feature is drawn."""
+        """Yield a line that names the features, and a line that says that one feature is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words the cells and labels of one feature for which a symbol is likeliest."""
-        crosses = cast("Crosses", channel)  # no other channel takes features
+        """Return one feature's cells and labels for which a symbol is most likely, in words."""
+        crosses = cast("Crosses", channel)  # no other channel has features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]
         cells = islice(crosses.features[place].likeliest(own), SHOWN + 1)
@@ -505,7 +506,8 @@ def products(features: Sequence[int], label: int) -> list[int]:
 def weights() -> tuple[int, int, int, int, int]:
     """Return `UNIT` times the weights for label * feature, square, pair, feature, and label.
 
-    A pair i < j stands for both (i, j) and (j, i) of the symmetric matrix, so its weight is larger.
+    A pair i < j represents both (i, j) and (j, i) of the symmetric matrix. Its weight is therefore
+    larger.
     """
     squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
     label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)

@@ -1,7 +1,7 @@
-"""Epsilon as a definition requests it: a number, or ``ln`` of a number.
+"""Epsilon as a registry requests it: a number, or ``ln`` of a number.
 
-The requested epsilon only selects a channel's integers. The charge is computed from these integers
-(`client_sdk.protocol.epsilon`).
+The requested epsilon only selects a channel's integers. The charge is then computed from these
+integers (`client_sdk.protocol.epsilon`).
 """
 
 import re
@@ -12,24 +12,24 @@ from typing import NamedTuple
 from client_sdk.protocol.epsilon import exp_floor
 
 LEAST_EPSILON = Decimal("0.000001")
-"""The minimum epsilon. With less, reports are useless: the reports of a million devices contain
-less information than one report at epsilon 1."""
+"""The minimum epsilon. With a smaller epsilon, the reports of a million devices would contain less
+information than one report at epsilon 1."""
 
 GREATEST_EPSILON = Decimal(20)
-"""The maximum epsilon. With more, fewer than one report in 10**8 would differ from the answer, and
-64-bit numerators would represent such a probability too coarsely."""
+"""The maximum epsilon. With a larger epsilon, fewer than one report in 10**8 would differ from the
+answer, and 64-bit numerators would represent such a probability too coarsely."""
 
 _LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
-"""``ln`` of a number in ASCII digits, which every programming language reads in the same way. 40
-digits are more than affect any channel."""
+"""The format of ``ln`` of a number in ASCII digits, which every programming language reads in the
+same way. More than 40 digits would not affect any channel."""
 
 
 class RequestedEpsilon(NamedTuple):
-    """Epsilon as a definition requests it.
+    """Epsilon as a registry requests it.
 
     Attributes:
-        odds: e**epsilon: exactly if the definition says ``ln``, otherwise rounded down.
-        text: epsilon as the definition writes it.
+        odds: e**epsilon, exact if the registry says ``ln``, otherwise rounded down.
+        text: epsilon as the registry writes it.
 
     """
 
@@ -48,13 +48,13 @@ class RequestedEpsilon(NamedTuple):
         if isinstance(raw, str):
             return cls._parse_logarithm(raw)
         if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
-            raise ValueError('must be a number such as 1.0, or the text "ln 3"')  # noqa: TRY004 as every other mistake
+            raise ValueError('must be a number such as 1.0, or the text "ln 3"')  # noqa: TRY004 the same type as for every other mistake
         epsilon = Decimal(raw) if isinstance(raw, int) else Decimal(str(raw))
         if not epsilon.is_finite():
             raise ValueError(f"must be finite, not {epsilon}")
         if (
             not LEAST_EPSILON <= epsilon <= GREATEST_EPSILON
-        ):  # as decimals: 1e999999999 as a fraction would fill the memory
+        ):  # as decimals, because the fraction of 1e999999999 would exhaust the memory
             raise ValueError(f"must be from {LEAST_EPSILON:g} to {GREATEST_EPSILON:g}, not {epsilon:.6g}")
         return cls(odds=exp_floor(Fraction(epsilon)), text=str(raw))
 

@@ -1,12 +1,13 @@
-"""A page in plain words that tells users about a registry's questions.
+"""A page in plain words that tells users about the questions in a registry.
 
-The page says what is asked, why, and what the reports can reveal. It depends on the registry alone.
+The page says what is asked, why, and what the reports can reveal. It depends only on the registry.
 
-The page expresses privacy loss as odds. An observer considers two answers equally likely before the
-reports; the page states the highest odds, for either answer, that the observer can have afterwards.
+The page expresses privacy loss as odds. It assumes an observer who considers two answers equally
+likely before seeing the reports. The page states the highest odds, for either answer, that the
+observer can have after seeing them.
 
 The page describes a report with a small epsilon as weak evidence. A report with a large epsilon is
-as good as the answer, and the page must not claim otherwise.
+as good as the answer, and the page must say so.
 """
 
 from __future__ import annotations
@@ -41,27 +42,27 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
 from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
-"""The privacy loss at which even odds become a million to one, which is as good as knowing."""
+"""The privacy loss that raises even odds to a million to one, which is as good as certainty."""
 
 TWO_DIGITS: Final = 10
-"""Odds above this number are printed without a decimal."""
+"""Higher odds than this are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""For each method that records answers, a part of the key of the sentence that says what a report's
-mere existence reveals."""
+"""For each method that records answers, a part of a sentence's key. The sentence says what the mere
+existence of a report reveals."""
 
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
 
 COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
-"""The commands that read and erase the list of reports that have left a device."""
+"""The commands that show and erase the list of reports sent from a device."""
 
 
 def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
-    The page is the same on every day. Its figures for a year are valid for any year, even for a
-    device that has reported before.
+    The page does not depend on the day. Its figures for a year are valid for any year, even if a
+    device has reported before.
 
     Args:
         registry: the app's questions and ceilings.
@@ -93,7 +94,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
 
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
-    """Return the changes of the page as a unified diff; empty if there are none.
+    """Return the changes of the page as a unified diff; empty if nothing has changed.
 
     Args:
         old: the registry before the change; None if there was none.
@@ -101,8 +102,8 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
         language: as for `statement`.
 
     Raises:
-        LanguageError: if there are no sentences in the language for the new registry. If only the
-            old registry lacks the language, the old page counts as empty.
+        LanguageError: if the new registry has no sentences in the language. If only the old
+            registry has none, the old page counts as empty.
 
     """
     from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
@@ -116,14 +117,14 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff; the first line of a hunk gets the heading above the hunk."""
+    """Return a line of a diff. The header of a hunk is followed by the heading above the hunk."""
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return in words the odds to which a privacy loss can raise even odds.
+    """Return the odds to which a privacy loss can raise even odds, in words.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -136,7 +137,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words the odds to which a loss can raise even odds, and how often it exceeds them.
+    """Return the odds to which a loss can raise even odds, and exceptions to them, in words.
 
     Args:
         nanos: the loss in billionths of epsilon.
@@ -150,20 +151,20 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return in words to which odds a report can raise even odds, and how often it exceeds them."""
+    """Return the odds to which a report can raise even odds, and exceptions to them, in words."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds that the page shows for a loss: r for odds of r to 1."""
-    # charges are rounded up by up to a billionth, but ln 3 must show as 3 to 1
+    """Return the odds that the page shows for a loss: the result r means r to 1."""
+    # charges are rounded up by up to a billionth, but the page must show ln 3 as 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words how often odds are exceeded; empty if the odds are as good as knowing."""
+    """Return how often the odds are exceeded, in words; empty if they are as good as certainty."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 
@@ -178,7 +179,8 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
     """Yield the first paragraphs, which explain randomization and what protects users.
 
-    For a browser, the limit that survives a wipe comes first, because no other limit is certain.
+    For a browser, the limit that applies even if storage is deleted comes first, because no other
+    limit is certain.
     """
     budget = registry.budget
     if budget.may_be_wiped:
@@ -199,7 +201,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the section on consent: the purposes to agree to, with their questions, if any."""
+    """Yield the section on consent, if there are any purposes: each purpose with its questions."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -258,7 +260,7 @@ def _tells(metric: Metric) -> str:
 
 
 def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield sentences on the true answers that are stored on the disk of the device."""
+    """Yield sentences about the true answers that are stored on the device's disk."""
     if metric.kind.always_persists:
         yield say("statement.disk.days")
     elif metric.persist:
@@ -268,7 +270,7 @@ def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield sentences on what a single report reveals."""
+    """Yield sentences about how much a single report reveals."""
     share = truth_in_words(metric, say)
     if share is not None:
         yield say("statement.truth", share=share)
@@ -301,7 +303,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield the commands that read and erase the list of sent reports, and say what remains."""
+    """Yield the commands that show and erase the list of sent reports, and say what remains."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
@@ -311,25 +313,25 @@ def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
 
 
 WEAK: Final = 4
-"""A report is weak evidence if its odds are at most this number to 1."""
+"""A report is weak evidence if it raises even odds to at most this number to 1."""
 
 STRONG: Final = 99
-"""A report is strong evidence up to these odds to 1. Above them, it is as good as the answer."""
+"""A report is strong evidence up to these odds to 1. Above, it is as good as the answer."""
 
 PAIR: Final = 2
-"""The number of answers for which a report's odds determine the share of true reports. With more
+"""With this number of answers, a report's odds determine the share of true reports. With more
 answers, the share is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""The denominators of shares of bets and of reports, unless rounding would be too coarse."""
+"""The denominators of the shares of bets and reports, unless rounding would be too coarse."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
-"""The maximum difference between an exact share and the share rounded to a multiple of 1/`BETS`."""
+"""The maximum difference between a share and its rounding to a multiple of 1/`BETS`."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return in words how strong the evidence of a report is, for the most revealing question.
+    """Return how strong the evidence of a report is, for the most revealing question, in words.
 
     Args:
         metrics: the questions, at least one.
@@ -357,8 +359,8 @@ def truth_in_words(metric: Metric, say: Sentences) -> str | None:
 def truth(metric: Metric) -> Fraction | None:
     """Return the exact probability that a report is true; None if reports name no single answer.
 
-    The probability is the same for every answer. Reports of numbers, sets and block designs support
-    ranges, members or groups of answers instead of one answer.
+    The probability is the same for every answer. Reports from numbers, sets and block designs name
+    ranges, members or groups of answers instead of a single answer.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
@@ -366,7 +368,7 @@ def truth(metric: Metric) -> Fraction | None:
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:
-    """Return in words the probability that odds of ``ratio`` to 1 mean, such as "7 in 10".
+    """Return the probability that corresponds to odds of ``ratio`` to 1, such as "7 in 10".
 
     The probability is rounded up, because it limits what a report reveals.
     """
@@ -374,7 +376,7 @@ def bet_in_words(ratio: Fraction, say: Sentences) -> str:
 
 
 def but_rarely(chance: Fraction, say: Sentences) -> str:
-    """Return in words how often odds are exceeded; empty if they never are."""
+    """Return how often odds are exceeded, in words; empty if they are never exceeded."""
     return say("statement.but", often=floor(1 / chance)) if chance else ""
 
 
@@ -383,7 +385,7 @@ def _nearest(number: Fraction) -> int:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences, rounded: Callable[[Fraction], int]) -> str:
-    """Return a probability as a rounded share of a power of ten, never as 0 or as the whole."""
+    """Return a probability as a rounded share of a power of ten, but never as none or all of it."""
     whole = least
     while True:
         part = rounded(chance * whole)

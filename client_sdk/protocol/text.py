@@ -1,13 +1,14 @@
-"""The kind of a question whose answer is any text, encoded as an integer and a cell in each group.
+"""The kind of a question whose answer is any text. A text is encoded as one cell for each group.
 
 A text of at most L letters becomes an integer of L * c bits, with c bits for each letter. The
 letters are numbered from 1 in the registry's order; 0 ends the text and fills the remaining places.
-Each report belongs to a group (`client_sdk.protocol.mechanisms.grouped_geometry`). The
-channel draws the group with coins that do not depend on the text. This module computes the cells of
-all groups, so that the encoding does not depend on the drawn group.
+Each report belongs to a group (`client_sdk.protocol.mechanisms.grouped_geometry`). The channel
+draws the group with coins that do not depend on the text. In each group, a hash maps the text's
+integer to a *cell*. This module computes the cells of all groups, so that the encoding does not
+depend on the drawn group.
 
-Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (each
-group of devices reports prefixes of one length).
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (where
+each group of devices reports prefixes of one length).
 """
 
 from __future__ import annotations
@@ -36,34 +37,34 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
-"""The maximum number of different letters, so that a letter takes at most 8 bits. With more, a text
-would need too many levels."""
+"""The maximum number of different letters; a letter then takes at most 8 bits. With more letters, a
+text would need too many levels."""
 
 MAX_TEXT_LENGTH: Final = 32
-"""The maximum length of a text. Longer texts need more groups, each with fewer devices."""
+"""The maximum length of a text. Longer texts need more groups, with fewer devices in each."""
 
 MAX_TEXTS: Final = 100
 """The maximum number of texts in one answer.
 
-One of ``max_items`` places is drawn, so each text is reported with probability 1 / ``max_items``.
+One of ``max_items`` places is drawn: each text is reported with probability 1 / ``max_items``.
 """
 
 CELLS: Final = 2**17
 """The approximate number of cells in a group's table, unless the registry sets ``cells``."""
 
 MOST_APPROVED: Final = 1000
-"""The maximum number of approved texts, more than anybody would check one by one."""
+"""The maximum number of approved texts: nobody would check more of them one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
-"""The letters of texts that are spelled as UTF-8: one letter for each byte, with the byte's number.
+"""The letters of a text that is encoded as UTF-8: one letter for each byte, with the byte's number.
 NUL is excluded, because 0 ends a text.
 """
 
 CUT: Final = "…"
-"""The mark shown after a text of the maximum length, because it may be part of a longer text."""
+"""The mark shown after a text of the maximum length, which may be part of a longer text."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point that Python substitutes for byte 128 if it is not valid UTF-8. The code points for
+"""The code point that Python substitutes for the byte 128 in invalid UTF-8. The code points for
 bytes 129 to 255 follow (PEP 383, surrogateescape)."""
 
 
@@ -72,15 +73,15 @@ PRESETS: Final[Mapping[str, str]] = {
     "domain": f"{ascii_lowercase}{digits}-.",
     "identifier": f"{ascii_letters}{digits}_",
 }
-"""Named sets of letters. The order of letters is part of a report's meaning and never changes."""
+"""Named sets of letters. The order of letters affects the meaning of reports and never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
-"""The allowed values of ``cells``. With fewer cells, too many texts would share a cell; with more,
-hardly any more texts would be found."""
+"""The allowed values of ``cells``. With fewer cells, too many texts would share a cell. With more
+cells, hardly any additional texts would be found."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters that a table lists, or the letters of its preset; None after a mistake."""
+    """Return the letters in a table, or the letters of the table's preset; None after a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -119,15 +120,16 @@ def _read_approved(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
-    """Any text of the listed letters.
+    """Any text that consists of the listed letters.
 
     Attributes:
         letters: at least two different letters, in the registry's order.
         max_length: L, the maximum number of letters; a longer text is cut.
-        other: the letter that replaces unlisted letters; None if such texts are invalid.
+        other: the letter that replaces unlisted letters; None if texts with unlisted letters are
+            invalid.
         discover: whether texts that nobody listed can be found. If not, all groups confirm texts.
         max_items: the maximum number of texts in one answer. If it is 1, the answer is a text;
-            otherwise the answer is a set of texts, and one text is drawn at random.
+            otherwise, the answer is a set of texts, of which one is drawn at random.
         cells: the approximate number of cells of a group; the channel determines the exact number.
         approved: the discovered texts that may be published; not part of the edition.
 
@@ -193,7 +195,7 @@ class Text(Kind):
 
     @property
     def letter_bits(self) -> int:
-        """The number c of bits of a letter."""
+        """The number of bits of a letter, c."""
         return letter_bits(self.letters)
 
     @property
@@ -203,7 +205,7 @@ class Text(Kind):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the kind; None if keys contradict each other, which is noted in the table."""
+        """Return the kind; None if keys contradict each other, which is added to the mistakes."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
@@ -219,7 +221,7 @@ class Text(Kind):
         return kind._with_approved(table, values["approved"] or ())
 
     def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
-        """Return the kind with the given approved texts; None if one of these is invalid."""
+        """Return the kind with these approved texts; None if one of them is invalid."""
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
@@ -242,7 +244,7 @@ class Text(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition on the possible answers, without the number of cells."""
+        """The part of the edition about the possible answers, without the number of cells."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,
@@ -257,13 +259,14 @@ class Text(Kind):
 
     @property
     def expected_in_cell(self) -> str:
-        """How a cell of a table states an answer, in words."""
+        """The format of an answer in a table cell, in words."""
         return self.expected if self.max_items == 1 else f"texts with {MEMBERS_APART!r} between them: {self.expected}"
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
 
-        If the answer is a set, it is padded with empty texts to ``max_items``, and one is drawn.
+        If the answer is a set, it is padded to ``max_items`` texts with empty texts, and one text
+        is drawn.
         """
         numbers = self.numbers(answer)
         place = coins.below(self.max_items)
@@ -284,15 +287,15 @@ class Text(Kind):
         return {number: Fraction(places, self.max_items) for number, places in padded.items()}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return a uniformly drawn cell in each group, which replaces an invalid answer."""
+        """Return a uniformly drawn cell in each group, to replace an invalid answer."""
         return tuple(coins.below(inputs) for _ in self.groups(inputs))
 
     def numbers(self, answer: object) -> list[int]:
-        """Return the ascending integers of an answer's texts; texts equal after cutting count once.
+        """Return the integers of an answer's texts in ascending order, without duplicates.
 
         Raises:
             DomainError: if the answer is not a text, or not a set, list or tuple of up to
-                ``max_items`` different texts, or a text has an unlisted letter while `other` is
+                ``max_items`` different texts, or if a text has an unlisted letter while `other` is
                 None.
 
         """
@@ -306,7 +309,7 @@ class Text(Kind):
         return numbers
 
     def number_of(self, text: object) -> int:
-        """Return the integer of a text. Its first letter has the highest of L * c bits.
+        """Return the integer of a text. The first letter has the highest of its L * c bits.
 
         Raises:
             DomainError: if ``text`` is not a text, or has an unlisted letter while `other` is None.
@@ -324,7 +327,7 @@ class Text(Kind):
         return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
-        """Return the text of an integer; if it has L letters, a longer text may have been cut."""
+        """Return the text of an integer. A text of L letters may have been cut."""
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
@@ -341,7 +344,7 @@ class Text(Kind):
         return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
 
     def parse(self, cell: str) -> object:
-        """Return the text that a cell states, or the texts if an answer is a set."""
+        """Return the text in a table cell, or the texts if an answer is a set."""
         if self.max_items == 1:
             return cell
         return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
@@ -352,13 +355,13 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return four texts: empty, the first letter, this letter L times, and the last letter."""
+        """Return four texts: empty, the first letter once and L times, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences on the part of a text that is reported, and on what is not protected."""
+        """Yield sentences that say which part of a text is reported, and what is not protected."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -376,9 +379,9 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words how many cells of which group a symbol supports."""
+        """Return how many cells of which group a symbol supports, in words."""
         group, point = divmod(symbol, channel.inputs)
-        held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel takes texts
+        held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
 
     @property
@@ -401,11 +404,11 @@ def _as_bytes(text: str) -> str:
 
 
 def _shown(spelled: str) -> str:
-    r"""Return the text whose UTF-8 bytes the letters stand for, on one line.
+    r"""Return, on one line, the text whose UTF-8 bytes are these letters.
 
     Bytes that are not valid UTF-8, such as those of a cut character, are written as ``\xc3``, and
     control characters as ``\u{a}``. Backslashes and `CUT` are also escaped, so that no two texts
-    look alike.
+    look the same.
     """
     text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))
@@ -424,5 +427,5 @@ def _shown_character(character: str) -> str:
 
 @lru_cache
 def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 a cache's key
-    """Return the groups of a question, cached so that hashes are not derived for every answer."""
+    """Return the groups of a question; cached, so that hashes are not derived for every answer."""
     return groups_of(letters, max_length, cells, discover=discover)

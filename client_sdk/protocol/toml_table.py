@@ -1,4 +1,4 @@
-"""A reader for a TOML table: it takes keys, collects mistakes and refuses unknown keys."""
+"""A parser for a TOML table: it reads keys singly, collects mistakes and refuses unknown keys."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MAX_TEXT = 500
 """The maximum length, in characters, of a text such as a purpose or a value of a category."""
 
 MOST_DEVICES = 10**12
-"""The maximum number of devices, a hundred times the world's population."""
+"""The maximum number of devices: a hundred times the world's population."""
 
 MAX_EXPONENT = 100
-"""The largest exponent of ten of a number, more than any quantity needs. The limit keeps exact
-fractions small, and ensures that every number can be shown as a float."""
+"""The largest exponent of ten of a number; no quantity needs more. Exact fractions therefore remain
+small, and every number can be shown as a float."""
 
 ALIKE = 0.7
-"""The minimum similarity, as a ratio of `difflib`, of a suggested word. One or two letters of a key
-may be wrong, but `fill_value`, a key of another kind, is not suggested for `values`."""
+"""The minimum similarity, as a `difflib` ratio, of a word to suggest. One or two letters of a key
+may be wrong, but `fill_value` is not suggested for `values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
@@ -36,12 +36,12 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0 or small enough to be stored as an exact fraction."""
+    """Whether a finite number is 0 or can be stored as a fraction of moderate size."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
 def suggestion(value: object, choices: Iterable[str]) -> str:
-    """Return a question that suggests a known word; empty if no word is similar to the value."""
+    """Return a question that suggests a known word; empty if none is similar to the value."""
     from difflib import get_close_matches  # noqa: PLC0415 only a mistake needs it
 
     close = get_close_matches(value[:MAX_TEXT], list(choices), 1, ALIKE) if isinstance(value, str) else []
@@ -52,7 +52,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class TomlTable:
-    """A reader for a table of the file: it takes keys one by one and collects every mistake.
+    """A parser for a table of the file. It reads keys one by one, and collects all mistakes.
 
     Attributes:
         mistake_count: the number of mistakes in this table so far.
@@ -60,7 +60,7 @@ class TomlTable:
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Store the value at a place in the file; note a mistake if it is not a table."""
+        """Store the value at a place in the file; if it is not a table, add a mistake."""
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
@@ -70,25 +70,25 @@ class TomlTable:
             self.mistake("", f"must be a table: [{place}]")
 
     def mistake(self, key: str, problem: str) -> None:
-        """Note a mistake in a key."""
+        """Add a mistake about a key."""
         place = ".".join(part for part in (self._place, key) if part)
         self._mistakes.append((place, problem))
         self.mistake_count += 1
 
     def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
-        """Return the raw value of a key; None if it is missing."""
+        """Remove a key from the table, and return its raw value; None if the key is missing."""
         self._known.append(key)
         if required and key not in self._raw:
             self.mistake(key, "is missing")
         return self._raw.pop(key, None)
 
     def has(self, key: str) -> bool:
-        """Whether a key is in the table and has not been taken yet."""
+        """Whether a key is in the table and has not been removed yet."""
         return key in self._raw
 
     @property
     def left(self) -> list[str]:
-        """The keys that have not been taken yet."""
+        """The keys that have not been removed yet."""
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
@@ -130,7 +130,7 @@ class TomlTable:
         return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return the choice that a key names; None if it is missing or invalid."""
+        """Return the choice with the name in a key; None if it is missing or invalid."""
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -138,7 +138,7 @@ class TomlTable:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the kind of window that a key names; the default if it is missing or invalid."""
+        """Return the kind of window in a key; the default if it is missing or invalid."""
         value = self.take(key)
         if value is None:
             return default
@@ -148,7 +148,7 @@ class TomlTable:
         return WindowKind(value)
 
     def nothing_else(self) -> None:
-        """Note a mistake for every key that has not been taken."""
+        """Add a mistake for every key that has not been removed."""
         for key in self._raw:
             meant = suggestion(key, self._known) or "; remove it or correct its spelling"
             self.mistake(key, f"is an unknown key{meant}")

@@ -1,6 +1,6 @@
-"""The kind of a question whose answer is a vector, such as an embedding. It estimates the mean.
+"""The kind of a question whose answer is a vector, such as an embedding. Its mean is estimated.
 
-A vector is encoded as integers that are the same on every machine. Each number is read as the
+A vector is encoded as integers that are the same on every machine. Each number is converted to the
 nearest 64-bit float, divided by ``norm``, and rounded half to even to a multiple of 2**-20.
 """
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 UNIT: Final = 2**20
 """The integer that represents ``norm``, the maximum length of a vector.
 
-The coordinates of rotated vectors with 4,096 coordinates stay within 2**38, which doubles represent
-exactly.
+The coordinates of a rotated vector with 4,096 coordinates remain below 2**38. A double represents
+such integers exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. The encoding adds one; the largest rotation has 4,096."""
+"""The maximum number of coordinates. The encoding adds one more; the largest rotation has 4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
 """The minimum and the maximum of ``norm``."""
@@ -60,7 +60,7 @@ NORM: Final = Key(
 
 
 class Ball(Kind):
-    """Vectors of a fixed length within a Euclidean ball. Encoding them takes no coins.
+    """Vectors of a fixed length within a Euclidean ball. The encoding draws no coins.
 
     Attributes:
         length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
@@ -77,7 +77,7 @@ class Ball(Kind):
     shapes: ClassVar[tuple[str, ...]] = ("ball",)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only input of an answer, which has probability 1."""
+        """Return the single input of an answer, with probability 1."""
         return {self.vector(answer, inputs): Fraction(1)}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
@@ -94,7 +94,7 @@ class Ball(Kind):
         """
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return a uniformly drawn signed axis of length `UNIT`, which replaces an invalid answer.
+        """Return a uniformly drawn signed axis of length `UNIT`, to replace an invalid answer.
 
         The mean of a drawn axis is 0, like the mean of a random direction.
         """
@@ -102,7 +102,7 @@ class Ball(Kind):
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words a symbol's random direction: the numbers of its rotation and its axis."""
+        """Return a symbol's random direction in words: the numbers of its rotation and its axis."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
@@ -138,12 +138,12 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition on the possible answers; the norm is a text such as ``1/3``."""
+        """The part of the edition about possible answers. The norm is a text such as ``1/3``."""
         return {"length": self.length, "norm": str(self.norm)}
 
     @property
     def expected_in_cell(self) -> str:
-        """How a cell of a table states a vector, in words."""
+        """The format of a vector in a table cell, in words."""
         return f"numbers with {MEMBERS_APART!r} between them: {self.expected}"
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ class Vector(Ball):
         return lifted(clipped([round(size / norm * UNIT) for size in sizes_of(answer)]), inputs)
 
     def parse(self, cell: str) -> object:
-        """Return the numbers that a cell states."""
+        """Return the numbers in a table cell."""
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     def columns(self, metric: str) -> Sequence[str]:
@@ -168,7 +168,7 @@ class Vector(Ball):
         return [f"{metric}.{place}" for place in range(self.length)]
 
     def parse_columns(self, cells: Sequence[str]) -> object:
-        """Return the numbers that the cells of several columns state."""
+        """Return the numbers in the cells of several columns."""
         numbers = map(decimal_in, cells)
         return [None if number is None else float(number) for number in numbers]
 
@@ -192,7 +192,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector, shortened to length `UNIT` and rounded towards 0 if it is longer."""
+    """Return a vector; if it is longer than `UNIT`, shorten it to `UNIT`, rounding towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates
@@ -201,7 +201,7 @@ def clipped(coordinates: list[int]) -> list[int]:
 
 
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
-    """Return a vector extended to norm `UNIT`, up to rounding, by one coordinate and zeros.
+    """Return a vector extended to norm `UNIT`, up to rounding, by one coordinate and then zeros.
 
     Raises:
         ValueError: if there are too many coordinates, or their norm is above `UNIT`.

@@ -10,15 +10,15 @@ from client_sdk.protocol.errors import WindowError
 DAY_S = 86_400
 
 GRACE_S = 3 * DAY_S
-"""The default time, in seconds, for which a collector accepts reports after their window's end.
+"""How long, in seconds, a collector accepts reports after their window's end, by default.
 
-After three days, a device that was off over a weekend can still report. Clients also send reports
-until three days after the window's end.
+Three days suffice for a device that was off over a weekend. Clients also stop sending reports three
+days after the window's end.
 """
 
 LATEST_YEAR = 9998
-"""The last year in which a window may begin, one before the last year that `datetime` supports, so
-that the end of every window can be represented."""
+"""The last year in which a window may begin. `datetime` supports one more year, so that it can
+represent the end of every window."""
 
 
 class WindowKind(StrEnum):
@@ -80,7 +80,7 @@ class Window:
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Window":
-        """Return the window that a text names; reject windows that ended before 1970.
+        """Return the window with a name; reject windows that ended before 1970.
 
         Raises:
             WindowError: if the text is not the canonical name of a supported window.
@@ -106,7 +106,7 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window of a kind and first day, cached because devices use few different windows."""
+"""Returns the window of a kind and first day; cached, because devices use few different windows."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

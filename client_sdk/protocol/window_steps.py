@@ -1,4 +1,4 @@
-"""Functions that step from a window to later windows of its kind."""
+"""Functions that return later windows of the same kind."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window that is ``windows`` (0 or more) windows later than the given one.
+    """Return the window that is ``windows`` (0 or more) windows after the given one.
 
     Raises:
-        WindowError: if the result is beyond the last possible date.
+        WindowError: if the result is after the last possible date.
 
     """
     try:
@@ -29,7 +29,7 @@ def later(window: Window, windows: int) -> Window:
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return the number of windows from a window through the one that contains ``last_day``."""
+    """Return the number of windows from a window up to the one that contains ``last_day``."""
     if window.kind is WindowKind.MONTH:
         months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
         return max(0, months + 1)

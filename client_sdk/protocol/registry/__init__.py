@@ -1,4 +1,4 @@
-"""The strict reader of ``metrics.toml``, from the whole registry down to a single table.
+"""The strict parser of ``metrics.toml``, for the whole registry and for single tables.
 
 This package imports most other modules of `client_sdk.protocol`.
 """

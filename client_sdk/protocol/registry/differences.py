@@ -1,6 +1,6 @@
-"""The effects of a change to a registry: which reports are counted separately, and what they cost.
+"""Describes a change to a registry: which reports are counted separately, and what they cost.
 
-The registry before the change is read from a file, or from a file in a git revision.
+The old registry is read from a file, or from a file in a git revision.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ UNCOUNTED: Final = "reports are still counted together"
 def between(old: Registry, new: Registry) -> list[str]:
     """Return a sentence for each question that is new, was removed, or has another meaning.
 
-    Changes to titles and publication are included although they do not change an edition, because
-    outsiders see them. Changes to purposes and similar texts are left out.
+    Changes of titles and publication are included, because outsiders see them, although they do not
+    change an edition. Changes of purposes and similar texts are left out.
 
     Args:
-        old: the registry before the change, with its history, if it has one.
+        old: the registry before the change, with its history if there is one.
         new: the registry after the change, with its history.
 
     """
@@ -64,7 +64,7 @@ def between(old: Registry, new: Registry) -> list[str]:
 
 
 def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
-    """Yield a sentence for each change of titles or publication, which outsiders can see."""
+    """Yield a sentence for each change of a title or publication, which outsiders can see."""
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None or before.edition != metric.edition:
@@ -101,7 +101,7 @@ def _price(metric: Metric) -> str:
 
 
 def changes(old: Metric, new: Metric) -> Iterator[str]:
-    """Yield the reasons for a question's new edition, each as a clause for a sentence."""
+    """Yield the reasons why a question has a new edition, each as a clause of a sentence."""
     if old.kind.name != new.kind.name:
         yield f"its kind changed from {old.kind.name} to {new.kind.name}"
     else:
@@ -150,12 +150,12 @@ HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
 
 
 def nothing_at(place: Path) -> str:
-    """Return the sentence for a registry that does not exist in a git revision."""
+    """Return the sentence about a registry that does not exist in a git revision."""
     return f"{place} does not exist: this registry is new"
 
 
 def read(place: Path) -> Registry | None:
-    """Read a registry and its history; None if the registry is new since a git revision.
+    """Read a registry and its history; return None if the registry is new since a git revision.
 
     Args:
         place: a file, or ``REVISION:FILE`` as for ``git show``: ``FILE`` is relative to the top of
@@ -190,7 +190,8 @@ def read(place: Path) -> Registry | None:
 def _require_new(place: Path) -> None:
     """Refuse a path that exists neither in the revision nor in the working directory.
 
-    Without an old registry, a CI check accepts every change. A mistyped path must not cause this.
+    Without an old registry, a CI check accepts every change. A mistyped path must not have this
+    effect.
 
     Raises:
         RegistryError: if the file does not exist in the working directory.
@@ -208,7 +209,7 @@ def _require_new(place: Path) -> None:
 
 
 def _in_git(place: Path) -> str | None:
-    """Return the text of a file in an existing revision; None if the file is not in it.
+    """Return the text of a file in an existing revision; None if the revision lacks the file.
 
     Raises:
         RegistryError: if the text is not UTF-8.

@@ -1,19 +1,19 @@
 """A check that a device's budget can pay for the first answer to every question.
 
-A registry without mistakes may still not work. For example, if a device's first day costs more than
-`per_window`, no device answers the last question, and nobody can see why.
+A registry without mistakes may still not work. For example, if the questions cost more than
+`per_window` on a device's first day, no device answers the last question, and nobody can see why.
 
 Charges are computed as in the ledger, and `Budget.exceeded` decides in both places. Each sum
-assumes the worst order of answers. In this order, before the first answer to a question, a device
-has answered all other questions in every window that overlaps the question's first window, as far
-as a ceiling alone would allow. Without a shortage, a device can therefore pay for the answer to any
-question in the question's first window on that device. If a question is first answered later, other
-questions may have spent the budget. If a sum includes questions with shorter windows, it is an
-upper bound, because charges cannot always occur in the worst order.
+assumes the worst order of answers: before the first answer to a question, the device has answered
+all other questions in every window that overlaps the question's first window, as far as a single
+ceiling allows. If no sum exceeds a ceiling, a device can pay for the answer to any question in the
+first window in which the device asks the question. If an app answers a question later for the first
+time, other questions may have spent the budget. If a sum includes questions with shorter windows,
+the sum is an upper bound, because the worst order may be impossible.
 
-A count is paid for after its window has ended, and after the charges at the beginning of the next
-window (see `client_sdk.answers.schedule`). The questions that are charged at the beginning of a
-window are therefore counted with one more window.
+The device pays for a count after the count's window has ended, and after the charges at the
+beginning of the next window (see `client_sdk.answers.schedule`). The sums therefore include one
+more window of the questions that are charged when a window begins.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The maximum number of terms of a sum in a sentence; a last term combines all further ones."""
+"""The maximum number of terms of a sum in a sentence. A last term combines all others."""
 
 
 class _Term(NamedTuple):
-    """What a question may cost until every question has been answered once."""
+    """The cost of a question until every question has been answered once."""
 
     name: str
     times: int
@@ -46,7 +46,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of as many answers as ``most`` would pay for, but at least of one."""
+        """Return the cost of as many answers as ``most`` can pay for, but of one answer or more."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -65,13 +65,13 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
         sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
-            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # a device that can pay for this can pay for all
+            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # the sum that is hardest to pay for
             sentences.append(_sentence(budget, ceiling, most, when, terms))
     return sentences
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the costs of a device's first window, for each kind of window that may cost most."""
+    """For each kind of window, yield the costs of a device's first window that may be highest."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]
@@ -88,7 +88,7 @@ def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[t
 
 
 def _for_life(ceiling: Ceiling) -> bool:
-    """Whether a ceiling applies to a device's whole lifetime, and so is never renewed."""
+    """Whether a ceiling applies to a device's whole lifetime, and is never renewed."""
     return ceiling in (Ceiling.LIFETIME, Ceiling.DELTA)
 
 
@@ -97,14 +97,14 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
 
 
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
-    """Return how often a metric may charge a ceiling before the first answers are all charged.
+    """Return how often a metric may be charged to a ceiling until all first answers are charged.
 
     Args:
         budget: the ceilings.
         ceiling: the ceiling to which the charges count.
         kind: the kind of window whose first answers are considered.
         metric: the metric.
-        counts: whether the kind of window has counts, which are paid for after the window.
+        counts: whether this kind of window has counts, which are charged after the window.
 
     """
     bounds = [IN_WINDOW[kind][metric.window] + (counts and metric.fill is not None)]
@@ -135,7 +135,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
 
 
 def _answers_within(most: int, terms: _Terms) -> int:
-    """Return the number of questions that can be answered once, starting with the cheapest."""
+    """Return the number of questions that can be answered once, cheapest first."""
     return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
 
 

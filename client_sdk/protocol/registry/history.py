@@ -1,8 +1,8 @@
-"""The history of a registry: the questions that released apps may still answer after a change.
+"""The history of a registry: questions of earlier releases, which apps may still answer.
 
-``hearsay-client release`` copies each released registry into a file beside the registry, such as
-``metrics.history.toml`` beside ``metrics.toml``. The collector and the estimator process the
-questions of both files. A device needs only the registry.
+``hearsay-client release`` copies each released registry into a file next to the registry, such as
+``metrics.history.toml`` next to ``metrics.toml``. The collector and the estimator process the
+questions in both files. A device needs only the registry.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Release(NamedTuple):
     Attributes:
         day: the day of the release.
         registry: the registry that was released.
-        line: the line at which the release begins in the history; 0 if it is not there yet.
+        line: the line of the history at which the release begins; 0 if the release is not in it
+            yet.
 
     """
 
@@ -54,7 +55,7 @@ def path_of(registry: Path) -> Path:
 
 
 def read(path: Path) -> Registry:
-    """Read a registry and the history beside it, if there is one.
+    """Read a registry and the history next to it, if there is one.
 
     Raises:
         RegistryError: if one of the files cannot be used. The error names the file and every
@@ -65,7 +66,7 @@ def read(path: Path) -> Registry:
 
 
 def load(path: Path) -> Registry:
-    """Read a registry and its history, and log problems, as `read` and `Registry.load` do.
+    """Read a registry and its history, as `read` does; log problems, as `Registry.load` does.
 
     Raises:
         RegistryError: as `read` does.
@@ -79,7 +80,7 @@ def _with_history(registry: Registry, path: Path) -> Registry:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return a registry that also has the former questions of the releases in its history.
+    """Return the registry with the former questions in the releases of its history.
 
     Raises:
         RegistryError: if a release belongs to another app.
@@ -90,7 +91,7 @@ def with_releases(registry: Registry, releases: Sequence[Release], history: Path
 
 
 def require_same_app(registry: Registry, releases: Sequence[Release], history: Path) -> None:
-    """Check that every release in a history belongs to the same app as the registry.
+    """Check that every release in a history belongs to the registry's app.
 
     Raises:
         RegistryError: if a release belongs to another app. The error names the first such release.
@@ -124,10 +125,10 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return a registry that also contains questions that earlier releases ask differently.
+    """Return the registry together with the questions that only earlier releases ask.
 
-    The former questions are sorted by the release that asked them last. A question is a newcomer if
-    some release does not ask it, or asks it with another meaning.
+    The former questions are sorted by the last release that asked them. A question is a newcomer if
+    a release does not ask it, or asks it with another meaning.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -160,12 +161,12 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases, ordered by day, with a release added after those of the same day."""
+    """Return the releases with one more release, by day; it follows other releases of its day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
-    """Whether some release asks exactly the questions of a registry, with the same meanings."""
+    """Whether a release asks exactly the questions of a registry, with the same meanings."""
     return any(_editions(each.registry) == _editions(registry) for each in releases)
 
 
@@ -174,7 +175,7 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a TOML string, on several lines if possible, so that it can be reviewed."""
+    """Return a text as a TOML string, if possible on several lines, so that it can be reviewed."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)
@@ -184,7 +185,7 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases in a history's text, the oldest first; ``name`` is the history's file.
+    """Return the releases in the text of a history, the oldest first; ``name`` is its file.
 
     Raises:
         RegistryError: if there are mistakes. The error names them with their lines.
@@ -229,8 +230,8 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
 def _line_in(text: str, begin: int, source: str, line: int) -> int:
     """Return the line of a history's text that contains a line of a registry's source.
 
-    The source begins in line ``begin``. If it is written on one line, with escapes, all its lines
-    are on that line.
+    The source begins in line ``begin``. If the source is written as a single line with escapes, all
+    its lines are in that line.
     """
     outer, inner = text.splitlines(), source.splitlines()
     places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])

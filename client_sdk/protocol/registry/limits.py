@@ -1,13 +1,13 @@
-"""The limits on privacy loss that a registry may exceed only if it gives a reason.
+"""The limits on privacy loss. A registry may exceed a limit only if it gives a reason.
 
-The limits are below what published deployments reveal. Apple's devices reveal epsilon 2 to 16 *a
+Published deployments reveal more than these limits allow. Apple's devices reveal epsilon 2 to 16 *a
 day* (Desfontaines, "A list of real-world uses of differential privacy"), which Tang et al. 2017,
-"Privacy loss in Apple's implementation of differential privacy on macOS 10.12", criticize. RAPPOR
-with the parameters of Chrome reveals epsilon 1.07 by one report, and 4.39 by all reports of an
-answer that never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash
-functions, f = 1/2, p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential
-Privacy Guarantees" (2025), recommends no epsilon, but asks for a justification of the chosen one,
-which a registry states in `accept`.
+"Privacy loss in Apple's implementation of differential privacy on macOS 10.12", criticize. With the
+parameters of Chrome, RAPPOR reveals epsilon 1.07 in one report, and 4.39 in all reports of an
+unchanging answer (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f =
+1/2, p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy
+Guarantees" (2025), recommends no epsilon, but asks for a justification of the chosen epsilon. A
+registry gives this justification in `accept`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""The maximum odds, to 1, to which one report may raise even odds."""
+"""One report may raise even odds to this number to 1 at most."""
 
 SENSITIVE_ODDS: Final = 3
-"""The maximum odds, to 1, to which one report on a sensitive question may raise even odds."""
+"""One report on a sensitive question may raise even odds to this number to 1 at most."""
 
 YEAR_NANOS: Final = 5 * NANOS
-"""The maximum epsilon of a year, in billionths. It can raise even odds to 149 to 1."""
+"""The maximum epsilon in a year, in billionths. It can raise even odds to 149 to 1."""
 
 
 class _StillAsked(NamedTuple):
@@ -41,10 +41,10 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, even if it gives a reason.
+    """Return a sentence for each limit that a registry exceeds, whether or not it gives a reason.
 
     Questions that have expired on the given day are left out. The limit for a year applies to any
-    year, even for a device that has been reporting for a long time.
+    year, even if a device has been reporting for a long time.
     """
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
@@ -57,7 +57,7 @@ def _still_asked(registry: Asked, today: date) -> _StillAsked:
 
 
 def remarks(registry: Asked, today: date) -> list[str]:
-    """Return up to two sentences: why limits are exceeded, and what wiped browsers may reveal."""
+    """Return up to two sentences: why limits are exceeded, and what browsers may reveal."""
     accept, web_year = registry.budget.accept, registry.budget.web_year_nanos
     sentences = []
     if accept:
@@ -74,12 +74,12 @@ def remarks(registry: Asked, today: date) -> list[str]:
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the questions of which a single report exceeds the limit on its epsilon."""
+    """Return the questions for which a single report exceeds the limit on epsilon."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 
 def reveals_too_much_a_year(registry: Asked) -> bool:
-    """Whether a device that keeps its storage can exceed the limit on a year's epsilon."""
+    """Whether a device that keeps its storage can exceed the limit on epsilon in a year."""
     return _kept_year(registry) > YEAR_NANOS
 
 

@@ -1,8 +1,8 @@
-"""The line numbers of a file's tables and keys, which are only needed to report mistakes.
+"""The line numbers of the tables and keys in a file, for error messages.
 
-`tomllib` does not report line numbers. But every statement, which is a header or a key with its
-value, is a TOML document by itself, so that `tomllib` can parse it. A statement ends at the first
-line break outside brackets and multi-line strings.
+`tomllib` does not report line numbers. But each statement (a header, or a key with its value) is
+itself a TOML document that `tomllib` can parse. A statement ends at the first line break outside
+brackets and multi-line strings.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""Line breaks and brackets, and the tokens inside which line breaks and brackets are ignored.
+"""Line breaks and brackets, and the tokens in which line breaks and brackets are ignored.
 
 The pattern is compiled only after a mistake, because importing the SDK must stay quick.
 """
 
 LEVELS = 8
-"""The depth to which keys are searched.
+"""The maximum depth of keys that are searched.
 
 No mistake is reported at a greater depth, but a header may have any number of parts.
 """
@@ -35,7 +35,7 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a place such as ``metric.os.epsilon``, or of its closest known parent."""
+    """Return the line of a place, such as ``metric.os.epsilon``, or of its closest known parent."""
     while place and place not in lines:
         place = place.rpartition(".")[0]
     return lines.get(place, 1)
@@ -77,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of all keys in a document; for a header, the path of its table comes last."""
+    """Yield the paths of all keys in a document. For a header, its table's path is the last one."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

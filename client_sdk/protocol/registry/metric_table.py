@@ -1,4 +1,4 @@
-"""The strict reader for the definition of one metric, which is a table in the registry."""
+"""The strict parser for the definition of one metric, which is a table in the registry."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
-"""The minimum and maximum delta. Below the minimum, the integers of a channel's table cannot
-resolve delta. Above the maximum, one device in a hundred could be exposed."""
+"""The minimum and maximum delta. A smaller delta cannot be represented by the integers of a
+channel's table. A larger delta could expose one device in a hundred."""
 
 Variables = Mapping[str, tuple[str, ...]]
 """Public variables, each with its values."""
 
 VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
-"""A value of a public variable: a word or a version that needs no quoting anywhere."""
+"""A value of a public variable: a word or a version that needs no quotes anywhere."""
 
 MOST_STRATA: Final = 32
-"""The maximum number of a question's strata. With more, a stratum could have so few devices that
-each is recognizable."""
+"""The maximum number of a question's strata. With more strata, a stratum could have so few devices
+that each is recognizable."""
 
 MAX_UNIT: Final = 16
 """The maximum length of a unit, such as "ms", "km/h" or "open windows", in characters."""
 
 MAX_TITLE: Final = 60
-"""The maximum length of a title, which is printed above a chart and in a line of a table."""
+"""The maximum length of a title, which appears above a chart and in a line of a table."""
 
 MOST_RETENTION_DAYS: Final = 36_500
-"""The maximum retention, a hundred years. Without the key, tallies are kept without limit."""
+"""The maximum retention, a hundred years. Without this key, tallies are kept forever."""
 
 
 def _read_epsilon(table: TomlTable, key: Key, _: Mapping[str, Any]) -> RequestedEpsilon | None:
@@ -157,11 +157,11 @@ KEYS: Final[Mapping[str, Key]] = {
         Key("persist", FLAG, "of a count: store the running sum on disk", required=False),
     )
 }
-"""The keys of a question, in addition to the keys of its kind."""
+"""The keys that a question may have in addition to the keys of its kind."""
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Refuse remaining keys that belong to other kinds, which are loaded only after a mistake."""
+    """Refuse the remaining keys of other kinds; only a mistake makes it load these kinds."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:
@@ -170,7 +170,7 @@ def _refuse_others(table: TomlTable, kind: Kind) -> None:
             table.mistake(key, f'belongs to kind = {others}; this question is of kind "{kind.name}": remove it')
 
 
-def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
+def read_metric(  # noqa: PLR0913, PLR0917 what a table's values depend on
     name: str,
     table: TomlTable,
     owner: str,
@@ -183,8 +183,8 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
     Args:
         name: the metric's name.
         table: the metric's table in the registry.
-        owner: the owner of metrics that do not name an owner.
-        budget: the ceilings, and the window of metrics that do not name a window.
+        owner: the owner of metrics without an owner of their own.
+        budget: the ceilings, and the default window of metrics.
         strata: the public variables of the registry.
         others: the kinds of the metrics that may be crossed; None for a metric with mistakes.
 
@@ -270,7 +270,7 @@ def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | No
 
 
 def _refuse(table: TomlTable, kind: Kind) -> None:
-    """Note a mistake for each key in the table that a kind does not support."""
+    """Add a mistake for each key in the table that a kind does not allow."""
     for key, problem in kind.refused.items():
         if table.take(key) is not None:
             table.mistake(key, problem)
@@ -317,7 +317,7 @@ def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: B
 
 
 def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
-    """Return the variables of the table [strata], and note its mistakes."""
+    """Return the variables in the table [strata]; add mistakes to the list."""
     if raw is None:
         return {}
     table, read = TomlTable(raw, "strata", mistakes), {}

@@ -1,7 +1,7 @@
-"""The registry: a TOML file with every question, shared by app, collector and estimator.
+"""The registry: a TOML file with all questions, shared by app, collector and estimator.
 
 The registry is the only source of definitions, so that no server can change what a device does. The
-file is read strictly, and every mistake is reported with its metric and key.
+file is parsed strictly, and every mistake is reported with its metric and key.
 """
 
 import logging
@@ -53,11 +53,11 @@ MOST_ANSWERS = 1000
 """The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place in errors about a text that is not TOML. If the text is from a file, errors name the
-file's path instead."""
+"""The place in errors about a text that is not TOML. If the text comes from a file, errors contain
+the file's path instead."""
 
 MOST_SHOWN: Final = 3
-"""The maximum number of missing sentences that an error lists. A language may lack hundreds."""
+"""The maximum number of missing sentences in an error. Hundreds may be missing in a language."""
 
 
 class Former(NamedTuple):
@@ -65,8 +65,9 @@ class Former(NamedTuple):
 
     Attributes:
         metric: the former definition.
-        since: the day of the first release that asks it.
-        until: the day of the release that replaced it; None if the history lacks that release.
+        since: the day of the first release that asked the question.
+        until: the day of the release that replaced the question; None if that release is not in the
+            history.
         then: the definition that replaced it; None if the question is no longer asked.
 
     """
@@ -78,7 +79,7 @@ class Former(NamedTuple):
 
 
 class DatedEvent(NamedTuple):
-    """An event on a day, for people who read reports."""
+    """An event on a day, for readers of reports."""
 
     day: date
     title: str
@@ -86,7 +87,7 @@ class DatedEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Every question of one app.
+    """All questions of one app.
 
     Attributes:
         app: the app's name.
@@ -94,13 +95,14 @@ class Registry:
         budget: the ceilings that devices enforce.
         metrics: the questions by name, in the file's order.
         source: the text from which the registry was read; empty if it was not read from a text.
-        stopped: the questions that devices must no longer answer, even with an older registry.
+        stopped: the questions that devices must no longer answer, even those with an older
+            registry.
         strata: the public variables and their values, by which reports may be counted separately.
-        own_sentences: the app's sentences for users, by language and key.
+        own_sentences: the app's own sentences for users, by language and key.
         former: the former questions, from the history (`registry.history`); unused on devices.
-        newcomers: the questions that some release in the history does not ask.
-        population: the expected number of devices; None if unknown. No edition depends on it.
-        events: the events, sorted by day. No edition depends on them.
+        newcomers: the questions that at least one release in the history does not ask.
+        population: the expected number of devices; None if unknown. It does not affect editions.
+        events: the events, sorted by day. They do not affect editions.
 
     """
 
@@ -118,11 +120,11 @@ class Registry:
     events: tuple[DatedEvent, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the metrics immutable."""
+        """Make the metrics read-only."""
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def __reduce__(self) -> tuple[type["Registry"], tuple[object, ...]]:
-        """Pickle a copy of the metrics, because a read-only view of a mapping cannot be pickled."""
+        """Pickle a copy of the metrics, because a read-only mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
         named = dict(self.strata), dict(self.own_sentences)
         return Registry, (*fields, *named, self.former, self.newcomers, self.population, self.events)
@@ -139,7 +141,7 @@ class Registry:
         return self.metrics[name]
 
     def asked_as(self, name: str, edition: str) -> Metric | None:
-        """Return the present or former question of this name and edition; None if it is unknown."""
+        """Return the present or former question of this name and edition; None if there is none."""
         metric = self.metrics.get(name)
         if metric is not None and edition in metric.editions:
             return metric
@@ -166,7 +168,8 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language; the app's sentences replace the SDK's.
 
-        The sentences include questions' purposes and titles, translated if the app translates them.
+        They include the purposes and titles of questions, translated if the app provides
+        translations.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.
@@ -187,18 +190,18 @@ class Registry:
         return sentences
 
     def objections(self, today: date) -> list[str]:
-        """Return a sentence for each reason not to release the registry; empty if there is none.
+        """Return a sentence for each reason not to release the registry; empty without a reason.
 
-        A reason is a ceiling that may prevent the first answer to a present question, or a limit
-        that is exceeded without an explanation in ``[budget] accept``.
+        There are two kinds of reasons: a ceiling that may prevent the first answer to a present
+        question, and a limit that is exceeded without an explanation in ``[budget] accept``.
         """
-        from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 1 ms, for developers
+        from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 takes 1 ms, and only developers need it
 
         return [*self.shortages(today), *([] if self.budget.accept else excesses(self, today))]
 
     def shortages(self, today: date) -> list[str]:
         """Return a sentence for each ceiling that may prevent a present question's first answer."""
-        from client_sdk.protocol.registry.feasibility import shortages  # noqa: PLC0415 1 ms, for developers
+        from client_sdk.protocol.registry.feasibility import shortages  # noqa: PLC0415 takes 1 ms, and only developers need it
 
         return shortages(self.budget, self.metrics, today)
 
@@ -206,7 +209,7 @@ class Registry:
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
         """Read a registry from its file, and log what `check` would refuse, once per process.
 
-        Without a log handler nothing is logged, because users of an app's commands are not
+        Without a log handler, nothing is logged, because the users of a command-line app are not
         developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
@@ -214,8 +217,8 @@ class Registry:
 
         Args:
             path: the file.
-            today: the day for the logged problems, because expired questions cost nothing; by
-                default, the current UTC day.
+            today: the day of the check, because expired questions cost nothing; by default, the
+                current UTC day.
 
         Raises:
             RegistryError: if the file has mistakes, each named by line, metric and key, or is
@@ -280,13 +283,13 @@ class Registry:
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            # huge numbers and deep nesting raise these errors, too
+            # huge numbers and deep nesting also raise these errors
             raise RegistryError(WHOLE, f"is not TOML: {error}") from error
         return replace(_read_registry(document), source=text)
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return the registry that an app passes; if the app passes a path, read it from that file.
+    """Return a registry as it is; if ``given`` is a path, read the registry from that file.
 
     Raises:
         RegistryError, TypeError: as `Registry.load` does.
@@ -297,7 +300,7 @@ def registry_of(given: Registry | str | Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Return the registry in a file's text, cached because some commands read a file twice."""
+    """Return the registry in a file's text; cached, because some commands read a file twice."""
     return Registry.parse_file(text, name)
 
 
@@ -311,7 +314,7 @@ def _located(error: RegistryError, path: str, text: str) -> RegistryError:
     ((place, problem), *_) = error.mistakes
     if place == WHOLE:
         return RegistryError(path, problem)
-    from client_sdk.protocol.registry.lines import line_of, lines_of  # noqa: PLC0415 0.3 ms, for a mistake
+    from client_sdk.protocol.registry.lines import line_of, lines_of  # noqa: PLC0415 takes 0.3 ms, and only mistakes need it
 
     lines = lines_of(text)
     return RegistryError.from_mistakes(
@@ -353,7 +356,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each permanent answer that a wiped browser would draw again."""
+    """Return a mistake for each permanent answer that a browser would draw again after a wipe."""
     problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
@@ -391,7 +394,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
 
 
 def _day(name: str) -> date | None:
-    """Return the day of a name such as 2027-03-02; None if the name has another form."""
+    """Return the day in a name such as 2027-03-02; None if the name has another format."""
     with suppress(ValueError):
         day = date.fromisoformat(name)
         return day if day.isoformat() == name else None
@@ -430,10 +433,11 @@ def _read_budget(table: TomlTable) -> Budget:
 
 
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
-    """Return a metric that requires consent to all purposes of the metrics that it crosses.
+    """Return a metric that requires consent to all purposes of the metrics that it combines.
 
-    A metric without purposes requires consent to everything. If a crossed metric has no purposes,
-    the pair requires consent to everything, because its answers contain those to that metric.
+    A metric without purposes requires consent to everything. If one of the combined metrics has no
+    purposes, the pair also requires consent to everything, because its answers contain the answers
+    to that metric.
     """
     if not metric.kind.crossed:
         return metric
@@ -444,7 +448,7 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
 def _read_metrics(
     raw: object, owner: str, budget: Budget, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
-    """Return every metric in the file's order. Pairs are read after the metrics that they cross."""
+    """Return all metrics in the file's order; read pairs after the metrics that they combine."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
@@ -475,7 +479,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each public question that crosses a sensitive question."""
+    """Return a mistake for each public question that combines others, one of them sensitive."""
     return [
         (f"metric.{name}.public", f"is not allowed: metric.{part} is sensitive, and part of its answers")
         for name, metric in read.items()
@@ -485,7 +489,7 @@ def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
-    """Return an app's sentences by language and key; note mistakes in them."""
+    """Return an app's sentences by language and key; add mistakes to the list."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
@@ -520,7 +524,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
 
 
 def _missing(language: str, own: Mapping[str, object]) -> list[str]:
-    """Return a mistake if an app adds a language, but not all sentences of that language."""
+    """Return a mistake if an app adds a language without providing all sentences in it."""
     missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
     if not missing:
         return []
@@ -539,10 +543,10 @@ UNREACHED = 10**9
 def in_trial(registry: Registry) -> Registry:
     """Return the registry of a trial.
 
-    The editions are valid only in trials, so that a collector of real reports knows none of them.
-    The app has another name, so that trials and real reports share neither a ledger nor a store.
-    Devices answer every question from the first window on: no questions are drawn, no ceiling is
-    reached, and no report is filled in at the end of a window.
+    The editions are valid only in trials, so that a collector of real reports refuses them. The app
+    has another name, so that trials and real reports share neither a ledger nor a store. Devices
+    answer every question from the first window on: no questions are drawn, no ceiling is reached,
+    and no report is filled in at the end of a window.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

@@ -1,4 +1,4 @@
-"""The sentences that users read. Each language has a catalog, which an app may change or extend.
+"""The sentences that users read: one catalog per language, which an app may change or extend.
 
 A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
 SDK for browsers read the same catalogs, so that both use the same sentences.
@@ -21,7 +21,7 @@ ENGLISH: Final = "en"
 """The default language. The English catalog determines the keys and placeholders."""
 
 SHIPPED: Final = ("de", ENGLISH)
-"""The languages of the SDK, whose catalogs are complete without an app's sentences."""
+"""The languages of the SDK. Their catalogs are complete, even without an app's sentences."""
 
 PURPOSE: Final = "purpose."
 """The prefix of the key of a question's purpose, which only its app can translate."""
@@ -50,9 +50,9 @@ class Sentences:
         self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
-        """Return a sentence with its placeholders filled in; numbers are in the language's format.
+        """Return a sentence with its placeholders replaced; numbers use the language's format.
 
-        Braces that an app writes into a purpose are left unchanged.
+        Braces in a purpose, which an app writes, remain unchanged.
         """
         words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
         return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), self.texts[key])
@@ -62,15 +62,15 @@ class Sentences:
         return key in self.texts
 
     def date(self, day: date) -> str:
-        """Return a day as the language writes it."""
+        """Return a day in the language's format."""
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code, such as a question's name, or else the code itself."""
+        """Return the words for a code, such as a question's name, or the code if there are none."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
-        """Return a number, rounded half up to some decimals, without trailing zeros."""
+        """Return a number rounded half up to ``decimals``, without trailing zeros."""
         units = floor(abs(number) * 10**decimals + Fraction(1, 2))
         whole, rest = divmod(units, 10**decimals)
         behind = f"{rest:0{decimals}}".rstrip("0") if decimals else ""
@@ -89,7 +89,7 @@ def shipped(language: str = ENGLISH) -> Sentences:
 
 
 def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentences:
-    """Return the sentences of a language; an app's sentences replace the SDK's.
+    """Return the sentences of a language. The app's own sentences replace those of the SDK.
 
     Raises:
         LanguageError: if neither the SDK nor the app has the language; the message names the
@@ -113,7 +113,7 @@ def languages(own: Collection[str]) -> list[str]:
 
 
 def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested tables, with dotted keys."""
+    """Yield the values of nested tables with dotted keys."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from flattened(value, f"{before}{key}.")
@@ -122,5 +122,5 @@ def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names that a sentence contains in braces."""
+    """Return the names of the placeholders in a sentence."""
     return set(_PLACEHOLDER.findall(text))

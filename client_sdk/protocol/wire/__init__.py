@@ -1,4 +1,4 @@
-"""The bodies that devices, relays, collectors and estimators exchange, which are read strictly.
+"""The bodies that devices, relays, collectors and estimators exchange. They are parsed strictly.
 
 This package imports only windows and errors from `client_sdk.protocol`.
 """

@@ -1,4 +1,4 @@
-"""The base URL of a collector or relay: its form, and who can read the traffic to it."""
+"""The base URL of a collector or relay: its format, and who can read the requests to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
 section 3.2.1.3; RFC 4291, section 2.5.3).
 
 According to RFC 6761, ``app.localhost`` and ``localhost.`` are also on this machine. But glibc
-looks them up on the network's name server, so that server decides which machine gets the traffic.
-The same is true of ``127.0.0.999``.
+looks them up on the network's name server, which can direct the requests to another machine. The
+same is true of ``127.0.0.999``.
 """
 
 
 def is_host(name: str) -> bool:
     """Whether a text can be a host name. No part may be empty, as in `a..b`, or too long."""
-    if name.isascii():  # same result as the codec, whose tables take 2 ms to load
+    if name.isascii():  # the codec gives the same result, but its tables take 2 ms to load
         *parts, last = name.split(".")
         return bool(name) and all(0 < len(part) <= _MOST_PART for part in parts) and len(last) <= _MOST_PART
     try:
@@ -51,7 +51,7 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies for a base URL, as `requests` expects them; None: as the environment says.
+    """Return the proxies for a base URL, as `requests` expects them; None means the environment's.
 
     For a URL on this machine, no proxy is used, because a proxy may be on another machine.
     """
@@ -68,7 +68,7 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
         TypeError: if the key is not a text.
 
     """
-    if not is_base_url(collector):  # not shown: it may contain a password
+    if not is_base_url(collector):  # the address is not shown, because it may contain a password
         raise ValueError(
             "collector must be a URL such as https://telemetry.example.com, without query, fragment, spaces or user"
         )
@@ -79,7 +79,7 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
         )
     if not isinstance(upload_key, str | None):
         raise TypeError("upload_key must be a string, or None if the collector needs none")
-    if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
+    if upload_key is not None and not _is_token(upload_key):  # the key is not shown, because it is a secret
         raise ValueError("upload_key must be printable ASCII without spaces")
 
 

@@ -1,7 +1,7 @@
-"""The reasons why a server cannot be used: a closed list of causes, each with advice.
+"""The reasons why a server cannot be used: a closed list, with advice for each reason.
 
 All code that connects to servers uses this list: the SDKs, the relay, the collector's store and the
-estimator. `tests/vectors/failures.json` contains the same list for other languages.
+estimator. `tests/vectors/failures.json` contains the list for other languages.
 
 Exceptions are recognized by the names of their classes, so that this module and its importers do
 not need `requests`, `redis` or `ssl`.
@@ -17,7 +17,7 @@ from typing import Final
 
 
 class Failure(Enum):
-    """A cause of a failure. If an error has several causes, the one listed first here applies.
+    """A reason for a failure. If an error has several, the one that is listed first here applies.
 
     Attributes:
         what: the problem, as the clause that follows "SERVER cannot be used:".
@@ -66,7 +66,7 @@ class Failure(Enum):
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:
-        """Return the message without the server's name: the problem and the advice."""
+        """Return the message without the server's name: only the problem and the advice."""
         return f"{self.what}{f' ({detail})' if detail else ''}; {self.advice}"
 
 
@@ -96,7 +96,7 @@ _FULL_DISK_WORDS: Final = (
     "MISCONF",
     *(os.strerror(code) for code, cause in _BY_ERRNO.items() if cause is Failure.DISK),
 )
-"""Texts in the errors of a Redis or Valkey server that cannot write to its disk."""
+"""Error messages of a Redis or Valkey server that cannot write to its disk."""
 
 _BY_STATUS: Final[Mapping[int, Failure]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
@@ -115,13 +115,13 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the cause of an error, considering the errors that it wraps."""
+    """Return the reason for an error, also considering the errors that it wraps."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
 
 def failure_of_status(status: int) -> Failure:
-    """Return the cause that an HTTP status other than success indicates."""
+    """Return the reason that an HTTP status indicates; the status is not a success."""
     return _BY_STATUS.get(status, Failure.STATUS)
 
 
@@ -135,7 +135,7 @@ def _cause(error: BaseException) -> Failure | None:
 
 
 def _wrapped(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Yield an error and all errors that led to it: causes, contexts, reasons and arguments."""
+    """Yield an error and all errors that led to it: its causes, contexts, reasons and arguments."""
     if id(error) in seen:
         return
     seen.add(id(error))

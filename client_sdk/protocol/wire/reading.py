@@ -1,7 +1,7 @@
-"""The strict reader for the body of an upload, which may come from any program.
+"""The strict parser for the body of an upload, which may come from any program.
 
-Bodies of version 1 are closed: an unknown field is an error, and a new field requires version 2. No
-error message repeats any part of a malformed body.
+Bodies of version 1 must not contain unknown fields: a new field requires version 2. No error
+message repeats any part of a malformed body.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_upload(body: bytes) -> Upload:
     """Return the upload that a body contains.
 
     Raises:
-        MalformedError: if the body is not exactly an upload.
+        MalformedError: if the body is not a valid upload.
 
     """
     document = load(body)
@@ -47,7 +47,7 @@ def read_upload(body: bytes) -> Upload:
 
 _values = itemgetter(*Report._fields)
 _report_of = partial(tuple.__new__, Report)
-"""Creates a report like ``Report._make``, in a third of the time."""
+"""Creates a report as ``Report._make`` does, in a third of the time."""
 
 
 def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""`_check_names` with a cache of valid names. Uploads contain few different names."""
+"""`_check_names` with a cache of valid names, because uploads contain few different names."""

@@ -1,12 +1,12 @@
-"""A report, and the upload in which devices send reports."""
+"""A report, and the upload in which a device sends reports."""
 
 import json
 import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in one upload. It is enough for the reports of several months, and
-small enough for one atomic step of the store."""
+"""The maximum number of reports in an upload: enough for several months, and few enough to be
+counted in one atomic step of the store."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
@@ -27,8 +27,7 @@ class Report(NamedTuple):
 class Upload(NamedTuple):
     """From 1 to 256 reports that are sent in one request and counted together.
 
-    The id consists of 32 random hex digits and is the same in every attempt to deliver these
-    reports.
+    The id consists of 32 random hex digits, and is the same in every attempt to send these reports.
     """
 
     id: str

@@ -1,6 +1,6 @@
-"""A strict reader for JSON in UTF-8. It rejects extensions of RFC 8259 and repeated members.
+"""A strict parser for JSON in UTF-8. It rejects extensions of RFC 8259 and repeated members.
 
-All possible mistakes in a body are members of `Malformed`, with stable codes.
+All possible mistakes in a body are listed in `Malformed`, with stable codes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
 
 
 def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
-    """Refuse anything but an object with exactly these fields."""
+    """Raise an error unless the value is an object with exactly these fields."""
     expected = ", ".join(sorted(fields))
     if type(raw) is not dict:
         malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
@@ -47,9 +47,10 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
     """Return the number of members of an object and of the objects directly in its lists.
 
-    In the text, every member has a colon. If there are as many colons as counted members, the text
-    therefore has no deeper and no repeated members. Otherwise, `load` reads the text again and
-    checks each member, which takes twice as long. Valid bodies are never read twice.
+    In the text, every member has a colon. If the number of colons equals the number of counted
+    members, the text contains no deeper members and no repeated members. Otherwise, `load` parses
+    the text again and checks each member, which takes twice as long. Valid bodies are never parsed
+    twice.
     """
     if type(document) is not dict:
         return 0
@@ -73,7 +74,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 class Malformed(StrEnum):
-    """The reason why a body violates the wire format. The value is the code on the wire."""
+    """The reason why a body violates the wire format. The value is the code in responses."""
 
     INVALID_JSON = "invalid_json"
     INVALID_TYPE = "invalid_type"
@@ -90,14 +91,14 @@ class Malformed(StrEnum):
 
 
 MALFORMED_REPLIES = frozenset({Malformed.INVALID_VERDICT, Malformed.INVALID_ANSWERS})
-"""Codes for malformed replies of a server. Collectors never send these codes."""
+"""Codes for malformed responses of a server. Collectors never send these codes."""
 
 
 class MalformedError(HearsayError):
-    """A body that violates the wire format.
+    """A body violates the wire format.
 
     Attributes:
-        code: the kind of mistake, for programs.
+        code: the kind of mistake, for use in programs.
         place: the place in the body, for example ``reports[3].symbol``, without the content.
         problem: the requirement that the body violates at this place.
 
@@ -112,7 +113,7 @@ class MalformedError(HearsayError):
 
 
 def malformed(code: Malformed, place: str, problem: str) -> NoReturn:
-    """Refuse a body with a `MalformedError`.
+    """Raise a `MalformedError`.
 
     Raises:
         MalformedError: always.

@@ -1,12 +1,13 @@
 """The collector's verdict on an upload: which reports it counted, and why it refused the others.
 
-Devices read the verdict after an upload. The verdict affects when a report is sent again, but never
-the content of the report.
+A device reads the verdict after it has sent an upload. The verdict affects when a report is sent
+again, but never the content of the report.
 
-A header of the same response tells every device which questions the collector has stopped. This is
-a header because the body must not get new fields, whereas devices ignore unknown headers. Each
-entry names a metric and an edition, because two metrics with equal definitions have the same
-edition. A forged header could only stop questions, so malformed entries are ignored silently.
+A header of the same response tells every device which questions the collector has stopped. The list
+is in a header because the body must not get new fields, whereas devices ignore unknown headers.
+Each entry names a metric and an edition, because two metrics with equal definitions have the same
+edition. Malformed entries are ignored silently, because a forged header can do no more than stop
+questions.
 """
 
 import json
@@ -19,12 +20,12 @@ from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.strict_json import Malformed, check_fields, load, malformed
 
 CLOCK_SKEW_S = 600
-"""The number of seconds by which a device's clock may be ahead of the collector's. Without this
-tolerance, reports for a window that has just begun on the device would be refused."""
+"""How many seconds a device's clock may be ahead of the collector's. Without this tolerance, the
+collector would refuse reports for a window that has just begun on the device."""
 
 
 class Refusal(StrEnum):
-    """The reason why a well-formed report cannot be counted. The value is the code on the wire."""
+    """The reason why a well-formed report cannot be counted. The value is the code in responses."""
 
     UNKNOWN_METRIC = "unknown_metric"
     UNKNOWN_EDITION = "unknown_edition"
@@ -122,12 +123,12 @@ STOPPED: Final = "Hearsay-Stopped"
 """The name of the header that lists stopped questions."""
 
 MAX_STOPPED: Final = 64
-"""The maximum number of stopped questions in a header. To stop more, an app needs a new
-registry."""
+"""The maximum number of stopped questions in a header. To stop more questions, an app must release
+a new registry."""
 
 MAX_STOPPED_CHARS: Final = 2048
-"""The maximum length of the header's value in characters. Some proxies limit all headers to 4
-KiB."""
+"""The maximum length of the header's value in characters. Some proxies limit the total size of all
+headers to 4 KiB."""
 
 MetricEdition = tuple[str, str]
 """A metric's name and one of its editions."""
@@ -152,7 +153,7 @@ def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
 
 
 def decode_stopped(header: str | None) -> tuple[MetricEdition, ...]:
-    """Read the header's value; a missing or too long value stops no question.
+    """Parse the header's value; a value that is missing or too long stops no question.
 
     Only the first `MAX_STOPPED` entries are read; malformed entries are left out.
     """
