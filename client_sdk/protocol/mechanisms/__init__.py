@@ -1,4 +1,4 @@
-"""The mechanisms. Each module defines a mechanism's law and perturbation, and names its source.
+"""The mechanisms. Each module defines the probabilities of one mechanism, and names its source.
 
 This package imports kinds, channels and epsilon from `client_sdk.protocol`.
 """

@@ -1,14 +1,14 @@
-"""Balanced designs: block designs in which every two values share equally many blocks.
+"""Balanced designs: block designs in which every two values share the same number of blocks.
 
-`block_design` defines the law. Because values and pairs of values are balanced, the variance for k
-values is *exactly* that of selecting subsets of s among v values. If v is k and s is the best size,
-no channel has a smaller variance (Ye & Barg 2018). A prime v slightly above k has about
-1 + 2 (v - k) / k**2 times that variance, and fewer symbols.
+`block_design` defines the probabilities. Because values and pairs of values are balanced, the
+variance for k values is *exactly* that of selecting subsets of s among v values. If v is k and s is
+the best size, no channel has a smaller variance (Ye & Barg 2018). If v is a prime slightly above k,
+the variance is about 1 + 2 (v - k) / k**2 times as large, and there are fewer symbols.
 
-`balanced_choice` returns the design with the fewest symbols among those with at most `MAX_SYMBOLS`
-symbols and a variance within `TOLERANCE` of the minimum of all channels; if there is none, the
-design with the smallest variance. The choice for a number of values and an epsilon never changes
-within a schema number.
+`balanced_choice` considers the designs with at most `MAX_SYMBOLS` symbols. Among those whose
+variance is within `TOLERANCE` of the minimum of all channels, it returns the one with the fewest
+symbols. If there are none, it returns the design with the smallest variance. The choice for a
+number of values and an epsilon never changes within a schema number.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
 differential privacy" (balanced pairs are sufficient, with k(k - 1)/2 + 1 symbols). The module
@@ -40,7 +40,7 @@ MAX_SYMBOLS: Final = 2**16
 """The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""A variance may exceed the minimum by one part in 4,000, which is invisible in four digits."""
+"""A variance may exceed the minimum by one part in 4,000, which four digits do not show."""
 
 PRIMES_TRIED: Final = 12
 """The number of primes, from k upward, to try. With larger primes, the variance is too large."""
@@ -48,24 +48,25 @@ PRIMES_TRIED: Final = 12
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
-"""The minimum block size if v is not prime. Random blocks of 2 are rarely balanced, and a cyclic
-design already contains all blocks of 2."""
+"""The minimum block size if v is not prime. Random blocks of 2 are rarely balanced. Besides, a
+cyclic design already contains all blocks of 2."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
 """The maximum number of proper divisors of a number of points above 128. With more divisors, the
-search for starters is slow, because their weights seldom fit 64 bits (168 points take seconds)."""
+search for starters is slow (seconds for 168 points), because their weights seldom fit into 64 bits.
+"""
 
 UNIT: Final = 2**40
-"""The unit of odds and variances, which are integers because fractions would be too slow."""
+"""The unit of odds and variances. They are integers, because fractions would be too slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalancedDesign(BlockDesign):
-    """The channel of the shifts of weighted base blocks.
+    """The channel whose blocks are the shifts of weighted base blocks.
 
     Base block b is starter b // M times multiplier b % M, where M is the number of multipliers. The
-    multiples of one starter form a family.
+    multiples of a single starter form a family.
 
     Attributes:
         inputs: k, at most v.
@@ -126,7 +127,7 @@ class BalancedDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {
             "inputs": self.inputs,
             "points": self.points,
@@ -160,11 +161,10 @@ class BalancedDesign(BlockDesign):
 
 
 class Design(NamedTuple):
-    """A balanced design. Because of the first two fields, designs sort by variance, then symbols.
+    """A balanced design. Designs sort by variance and then by symbols, the first two fields.
 
     Attributes:
-        variance: n times the variance of a share in a uniform population, in
-            units of 2**-40.
+        variance: n times the variance of a share in a uniform population, in units of 2**-40.
         symbols: the maximum number of symbols.
         points: v.
         block_size: s.
@@ -203,7 +203,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield the family's designs with the block sizes nearest to the best one."""
+    """Yield the designs of a family whose block sizes are nearest to the best block size."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}

@@ -1,9 +1,10 @@
 """Block designs: a report names a block of d values, which is a shifted base block.
 
 A symbol represents a block: the values of a base block, each plus a shift, modulo v. With a known
-probability, the block contains the answer; otherwise it does not. In either case, a base block is
-drawn with a probability in proportion to its weight, and a shift uniformly. Because of the shifts,
-the channel treats all values alike, so that a few base blocks can replace all C(v, d) subsets.
+probability, the block contains the answer; otherwise, it does not. In both cases, a base block is
+drawn with a probability in proportion to its weight, and a shift is drawn uniformly. Because of the
+shifts, the channel treats all values alike. Therefore a few base blocks can replace all C(v, d)
+subsets.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (the channel of all
@@ -23,7 +24,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 
 class BlockDesign(Channel):
-    """The channel of the shifts of weighted base blocks.
+    """The channel whose blocks are the shifts of weighted base blocks.
 
     Symbol b * v + shift represents the values of base block b, each plus ``shift``, modulo v. The
     base blocks form families of equal size, and all base blocks of a family have the same weight.
@@ -39,27 +40,27 @@ class BlockDesign(Channel):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # some designs have these as fields, and properties would become their defaults
+    if TYPE_CHECKING:  # some designs have these as fields, and properties would become the fields' defaults
 
         @property
         @abstractmethod
-        def points(self) -> int: ...  # noqa: D102 said above
+        def points(self) -> int: ...  # noqa: D102 described above
 
         @property
         @abstractmethod
-        def block_size(self) -> int: ...  # noqa: D102 said above
+        def block_size(self) -> int: ...  # noqa: D102 described above
 
         @property
         @abstractmethod
-        def base_blocks(self) -> int: ...  # noqa: D102 said above
+        def base_blocks(self) -> int: ...  # noqa: D102 described above
 
         @property
         @abstractmethod
-        def weights(self) -> tuple[int, ...]: ...  # noqa: D102 said above
+        def weights(self) -> tuple[int, ...]: ...  # noqa: D102 described above
 
         @property
         @abstractmethod
-        def keep_numerator(self) -> int: ...  # noqa: D102 said above
+        def keep_numerator(self) -> int: ...  # noqa: D102 described above
 
         @property
         @abstractmethod
@@ -81,7 +82,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio of a block's probabilities if it contains the answer, and if it does not."""
+        """The probability of a block with the answer, divided by that of a block without it."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -105,11 +106,11 @@ class BlockDesign(Channel):
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random base block, shifted so that it contains the value, or else does not.
+        """Return a random base block, shifted so that it does or does not contain the value.
 
-        Both a member and a non-member are always drawn. If only the needed one were drawn, the time
-        of the draw could reveal which one it was. The draw of the base block does not depend on the
-        value.
+        A member and a non-member are always drawn. If only the needed value were drawn, the time of
+        the draw could reveal which of the two was needed. The draw of the base block does not
+        depend on the value.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]

@@ -1,13 +1,13 @@
-"""The catalog of mechanisms, which selects and builds the channel for a definition.
+"""The catalog of mechanisms. It selects and builds the channel for a definition.
 
-A registry may name any mechanism of its schema. A version of Hearsay that lacks this mechanism
-refuses the definition. It never substitutes another mechanism, because a registry must mean the
-same in every version.
+A registry may name any mechanism of its schema. If a version of Hearsay does not have this
+mechanism, it refuses the definition. It never substitutes another mechanism, because a registry
+must have the same meaning in every version.
 
-A registry may also leave the choice to ``auto``. The choice for a kind and an epsilon never changes
-within a schema number of the registry. For k values, a balanced design has the smallest variance of
-all channels, or nearly so. ``auto`` prefers a mechanism with fewer symbols if its variance is
-within 0.5% of the minimum.
+A registry may also say ``auto``. The choice for a kind and an epsilon never changes within a schema
+number of the registry. For k values, a balanced design has the smallest variance of all channels,
+or nearly so. ``auto`` prefers a mechanism with fewer symbols if its variance is within 0.5% of the
+minimum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
-"""A square table. Each number is the utility of reporting the column's value if the row's value is
-true."""
+"""A square table. Each number is the utility of reporting the column's value when the row's value
+is true."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""Variances up to 0.5% above the minimum are accepted: 200 more devices in 40,000 offset them."""
+"""Variances up to 0.5% above the minimum are accepted: 200 more devices in 40,000 offset that."""
 
 FEW_COUNTS = 32
-"""The maximum number of possible counts for which ``auto`` treats each count as a category, whose
-share is estimated without bias. For more counts, it selects a mechanism for ranges of numbers."""
+"""If there are at most this many possible counts, ``auto`` treats each count as a category, whose
+share is estimated without bias. If there are more, it selects a mechanism for ranges of numbers."""
 
 
 class ChannelRequest(NamedTuple):
-    """The properties of a question that its mechanism has to suit.
+    """The properties of a question that determine its mechanism.
 
     Attributes:
         kind: the definition of the possible answers.
         epsilon: the maximum cost of a report.
-        has_no_answer: whether there is an input for no answer.
-        delta: the delta, for a mechanism that has one; otherwise None.
-        utility: the utility of each reported value for each true value, for a mechanism that takes
-            it from the registry; otherwise None.
+        has_no_answer: whether there is an input for "no answer".
+        delta: the delta, if the mechanism has one; otherwise None.
+        utility: the utility of each reported value for each true value, if the registry sets it for
+            the mechanism; otherwise None.
 
     """
 
@@ -61,10 +61,10 @@ class ChannelRequest(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of inputs, each of which stands for one answer.
+        """The number of inputs, each of which represents one answer.
 
         Raises:
-            ValueError: if there are too many inputs, or inputs do not stand for answers.
+            ValueError: if there are too many inputs, or inputs do not represent answers.
 
         """
         size = self.kind.size
@@ -91,7 +91,7 @@ class Mechanism(NamedTuple):
             numbers.
         options: the keys of a question's table that only this mechanism uses.
         is_permanent: whether it can report permanent answers. If so, its inputs are answers, or the
-            two ends of a range; each number is always rounded to the same end.
+            two ends of a range. Each number is then always rounded to the same end.
 
     """
 
@@ -103,11 +103,11 @@ class Mechanism(NamedTuple):
     is_permanent: bool = False
 
     def takes(self, request: ChannelRequest) -> bool:
-        """Whether the mechanism supports the inputs of a request, and a statistic of its kind."""
+        """Whether the mechanism supports a request's inputs, and one of the kind's statistics."""
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind allows the mechanism's options and one of its statistics."""
+        """Whether a kind permits the mechanism's options and one of its statistics."""
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
 
@@ -201,7 +201,7 @@ NAMES: Final = (AUTO, *MECHANISMS)
 """The mechanism names that a registry may contain."""
 
 
-def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
+def channel_for(  # noqa: PLR0913 everything that a definition may say about its mechanism
     kind: Kind,
     epsilon: RequestedEpsilon,
     mechanism: str = AUTO,
@@ -217,15 +217,16 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         kind: the definition of the possible answers.
         epsilon: the maximum cost of a report.
         mechanism: the mechanism's name.
-        delta: the delta of a mechanism that has one; otherwise None.
-        utility: the utility of each reported value for each true value, for a mechanism that takes
-            it from the definition; otherwise None.
-        permanent: the epsilon of permanent answers if reports are drawn from them; otherwise None.
-        has_no_answer: whether there is an additional input, for no answer.
+        delta: the delta, if the mechanism has one; otherwise None.
+        utility: the utility of each reported value for each true value, if the definition sets it
+            for the mechanism; otherwise None.
+        permanent: the epsilon of permanent answers, if reports are drawn from these; otherwise
+            None.
+        has_no_answer: whether there is an additional input for "no answer".
 
     Raises:
-        ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
-            channel would carry no information. The message says what to change.
+        ValueError: if the mechanism is unknown or does not support the kind or the request, or if
+            its channel would carry no information. The message says what to change.
 
     """
     if mechanism not in NAMES:
@@ -281,14 +282,14 @@ def _automatic(request: ChannelRequest, *, is_permanent: bool) -> str:
 
 
 def _of_sets(mechanism: Mechanism, request: ChannelRequest) -> Channel:
-    from client_sdk.protocol.mechanisms.drawn_member import DrawnMember  # noqa: PLC0415 1 ms
+    from client_sdk.protocol.mechanisms.drawn_member import DrawnMember  # noqa: PLC0415 takes 1 ms
 
     return DrawnMember.build(mechanism, request)
 
 
 def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: RequestedEpsilon) -> Channel:
-    from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse  # noqa: PLC0415 1 ms
-    from client_sdk.protocol.mechanisms.permanent import Permanent  # noqa: PLC0415 1 ms
+    from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse  # noqa: PLC0415 takes 1 ms
+    from client_sdk.protocol.mechanisms.permanent import Permanent  # noqa: PLC0415 takes 1 ms
 
     able = [each.name for each in MECHANISMS.values() if each.is_permanent]
     if channel.name not in able:
@@ -305,10 +306,10 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 
     It is used wherever shares are estimated: categories, ordinals, pairs, small counts and sets.
     """
-    from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 takes 2 ms
 
     if designs.best_subset_size(inputs, odds) == 1:
-        return designs.K_ARY  # the minimum variance, and as many symbols as values
+        return designs.K_ARY  # minimum variance, and only as many symbols as values
     candidates = [*designs.by_name(inputs, odds), *_balanced(inputs, odds)]
     least = min(candidate.variance for candidate in candidates)
     good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)
@@ -318,10 +319,10 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the name of the mechanism for sets of at most ``drawn`` values.
 
-    This mechanism gives the share of a rare value the smallest variance. K-ary randomized response
-    favors all members of a set. A design favors a block around one drawn member, which is better if
-    there are many values and epsilon is small. Asking about one drawn value is best if a set may
-    contain most of the values.
+    This mechanism estimates the share of a rare value with the smallest variance. K-ary randomized
+    response favors all members of a set. A design favors a block that contains one drawn member,
+    which is better if there are many values and epsilon is small. A report about one drawn value is
+    best if a set may contain most of the values.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -349,7 +350,8 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
 
     Args:
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        answers: the number of possible counts if more than their mean is estimated; otherwise None.
+        answers: the number of possible counts if their shares are estimated; None if only the mean
+            is.
         odds: e**epsilon.
 
     """

@@ -1,20 +1,21 @@
-"""Crosses: a report describes the label and one of several features, which a coin draws.
+"""Crosses: a report describes the label and one feature, which is randomly drawn.
 
 An input is a tuple with one cell for each feature. A coin that does not depend on the cells draws a
 feature. The cell of this feature is reported by k-ary randomized response or a cyclic design, and
-the symbol shows the feature. A mixture of channels with the same epsilon has that epsilon. The
-epsilon applies to any two inputs, even if they differ in all features, because the feature is drawn
-within the channel and does not depend on the cells.
+the symbol reveals the feature. A mixture of channels with the same epsilon has the same epsilon.
+The epsilon is valid for any two inputs, even if they differ in all features, because the draw of
+the feature does not depend on the cells.
 
 Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
 "Answering range queries under local differential privacy", section 4).
 
 The alternative is a vector of the products of all features. For d coordinates, the vector has about
-d**2 numbers, and each has the vector's noise. Crosses estimate only the relation of each feature to
-the label, and assume that features are independent given the label. A vector learns more, but the
-more features there are, the more devices it needs. Similarly, cells of a third of a range get more
-reports than cells of a sixth, but say less about each value. The numbers of devices at which one
-choice becomes better than the other were measured on real data (docs/research/models.md).
+d**2 numbers, each with as much noise as the whole vector. Crosses estimate only the relation of
+each feature to the label, and assume that features are independent given the label. A vector learns
+more, but with more features it needs more devices. There is a similar choice for cells: a third of
+a range gets more reports than a sixth, but says less about each value. docs/research/models.md
+contains measurements, on real data, of the number of devices at which one choice becomes better
+than the other.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Crosses(Channel):
     firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Derive the features' channels and first symbols."""
+        """Derive the channels and the first symbols of the features."""
         laws = zip(self.cells, self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         features = tuple(level_channel(*law) for law in laws)
         object.__setattr__(self, "features", features)
@@ -88,17 +89,17 @@ class Crosses(Channel):
 
     @property
     def inputs(self) -> int:
-        """The number of features: an input is a tuple with one cell of each."""
+        """The number of features. An input is a tuple with one cell of each feature."""
         return len(self.cells)
 
     @property
     def symbols(self) -> int:
-        """The number of symbols of all features; they are numbered feature by feature."""
+        """The number of symbols of all features, which are numbered feature by feature."""
         return self.firsts[-1] + self.features[-1].symbols
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {
             "cells": self.cells,
             "block_sizes": self.block_sizes,
@@ -108,7 +109,7 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of any feature, because two inputs may differ in all features."""
+        """The largest ratio for a feature, because two inputs may differ in all features."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
@@ -124,26 +125,27 @@ class Crosses(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return a symbol of a random feature; ``value`` has a cell for each feature.
 
-        The feature, which determines the number of coins, does not depend on the value.
+        The draw of the feature does not depend on the value, although it affects the number of
+        coins.
         """
         feature = coins.below(self.inputs)
         return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)
 
 
 BINS: Final = 6
-"""The number of equal parts into which a number's range is cut to cross it with the label."""
+"""The number of equal parts of a number's range, each of which is combined with the label."""
 
 FEW_BINS: Final = 3
-"""The number of parts if few reports are expected, because smaller parts would get too few."""
+"""The number of parts if few reports are expected. Smaller parts would get too few reports."""
 
 FEW_FEATURES: Final = 10
-"""The maximum number of features for crosses. With more, each feature is drawn too rarely."""
+"""The maximum number of features for crosses. With more, each feature would be drawn too rarely."""
 
 DEVICES: Final = 1300
-"""A vector predicts better from DEVICES * coordinates**3 / epsilon**2 reporting devices on."""
+"""A vector predicts better if at least DEVICES * coordinates**3 / epsilon**2 devices report."""
 
 FEW_REPORTS: Final = 4000
-"""With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 cells usually beat 6."""
+"""If fewer than FEW_REPORTS * features / epsilon**2 devices report, 3 cells usually beat 6."""
 
 
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
@@ -153,19 +155,19 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
         features: the number of features.
         coordinates: the number of coordinates of all features.
         odds: e**epsilon.
-        population: the number of devices that are expected to report.
+        population: the expected number of reporting devices.
 
     """
     return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3
 
 
 def bins_for(features: int, odds: Fraction, population: int | None) -> int:
-    """Return the number of equal parts into which crosses cut the range of a number.
+    """Return the number of equal parts into which crosses divide the range of a number.
 
     Args:
         features: the number of features; each report describes one of them.
         odds: e**epsilon.
-        population: the number of devices that are expected to report; None if unknown.
+        population: the expected number of reporting devices; None if unknown.
 
     """
     few = population is not None and population * ln_ceiling(odds) ** 2 < FEW_REPORTS * features

@@ -1,6 +1,7 @@
 """Cyclic designs: the blocks of d values are shifts of pseudo-random base blocks, modulo k.
 
-`block_design` defines the law and names its sources. All base blocks have the same probability.
+`block_design` defines the probabilities and names its sources. All base blocks have the same
+probability.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
-"""The block size at which base blocks contain every difference, and are therefore exactly balanced.
+"""With this block size, base blocks contain every difference, and are therefore exactly balanced.
 Base blocks of larger sizes are pseudo-random."""
 
 WORDS_OF = b"hearsay cyclic design 1"
-"""The prefix of the digest that yields pseudo-random base blocks; k, d and i follow, as 8
-big-endian bytes each."""
+"""The prefix of the input of the hash that yields pseudo-random base blocks. It is followed by k, d
+and i, as 8 big-endian bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class CyclicDesign(BlockDesign):
-    """The channel of the shifts of ``base_blocks`` blocks.
+    """The channel whose blocks are the shifts of ``base_blocks`` base blocks.
 
     Attributes:
         inputs: k, at least 3.
@@ -71,7 +72,7 @@ class CyclicDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {
             "inputs": self.inputs,
             "block_size": self.block_size,
@@ -83,8 +84,9 @@ class CyclicDesign(BlockDesign):
         """Return the ascending values of base block ``index``, from 0 to base_blocks - 1.
 
         A block of two values is {0, index + 1}. For larger blocks, the SHAKE-256 of `WORDS_OF`, k,
-        d and the index yields a word for each value, a 64-bit big-endian integer. The block has the
-        d values with the smallest words; if two words are equal, the lower value sorts first.
+        d and the index gives each value a word, which is a 64-bit big-endian integer. The block
+        consists of the d values with the smallest words. If two words are equal, the lower value
+        comes first.
         """
         return self._order(index)[: self.block_size]
 
@@ -94,7 +96,7 @@ class CyclicDesign(BlockDesign):
     def _order(self, index: int) -> tuple[int, ...]:
         """Return all values: the members of a base block, then the others, each in ascending order.
 
-        The order is derived on first use, because a device reports few of the hundred base blocks.
+        The order is derived on first use: a device reports only a few of the hundred base blocks.
         """
         order = self._orders.get(index)
         if order is None:

@@ -1,12 +1,12 @@
-"""The selection of a mechanism's design for k values and an epsilon, by closed-form variances.
+"""Selects a mechanism's design for k values and an epsilon by formulas for the variance.
 
 The design of a named mechanism never changes within a schema number of the registry.
 
-No channel has a smaller variance than subset selection with the best subset size d (Ye & Barg
-2018, "Optimal schemes for discrete distribution estimation under locally differential privacy",
-theorem III.1). Block designs reach this minimum, or nearly, with few symbols (Park, Nam &
-Lee 2023; Feldman, Nelson, Nguyen & Talwar 2022). Of a mechanism's designs with a variance within 2%
-of the smallest, the design with the fewest symbols is used.
+No channel has a smaller variance than subset selection with the best subset size d (Ye & Barg 2018,
+"Optimal schemes for discrete distribution estimation under locally differential privacy", theorem
+III.1). Block designs reach or nearly reach this minimum with few symbols (Park, Nam & Lee 2023;
+Feldman, Nelson, Nguyen & Talwar 2022). Among a mechanism's designs whose variance is within 2% of
+the smallest, the design with the fewest symbols is used.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""The maximum of a variance divided by the minimum. A difference of 2% is invisible, and fewer
-symbols save time and memory everywhere."""
+"""The maximum ratio of a variance to the minimum variance. A difference of 2% does not matter, and
+fewer symbols save time and memory everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """The maximum number of symbols of a cyclic design. A tally then takes at most half a megabyte."""
 
 MAX_LEVEL_SYMBOLS = 2**9
-"""The maximum number of symbols of a level of a hierarchical histogram. More base blocks would slow
+"""The maximum number of symbols of a level in a hierarchical histogram. More base blocks would slow
 down every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""The maximum number of base blocks. With 128, the variance is 1 + 1/128 times the minimum, so more
-base blocks could reduce it by less than one percent."""
+"""The maximum number of base blocks. With 128 base blocks, the variance is 1 + 1/128 times the
+minimum. More base blocks could reduce it by less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
 """The maximum number of symbols of a geometry. A tally (64-bit counters) takes up to 128 MB."""
@@ -48,8 +48,8 @@ class Candidate(NamedTuple):
         variance: n times the variance of a share, averaged over a uniform population.
         symbols: the number of output symbols.
         name: the mechanism's name.
-        design: block size and base blocks of a cyclic design; prime and dimension of a geometry;
-            otherwise empty.
+        design: block size and number of base blocks for a cyclic design; prime and dimension for a
+            geometry; otherwise empty.
 
     """
 
@@ -73,7 +73,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
 
 
 def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    """Yield each mechanism that has a design for ``inputs`` values, with this design."""
+    """Yield the candidate of each mechanism that has a design for ``inputs`` values."""
     candidates = list(_candidates(inputs, odds))
     least = min(candidate.variance for candidate in candidates)
     for name in dict.fromkeys(candidate.name for candidate in candidates):
@@ -83,7 +83,7 @@ def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 
 
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
-    """Return the block size and number of base blocks for a tree level; 1, 1 for k-ary response.
+    """Return a tree level's block size and number of base blocks; 1, 1 for k-ary response.
 
     Args:
         inputs: the number of nodes, from 2 to half of `MAX_LEVEL_SYMBOLS`.
@@ -113,7 +113,7 @@ def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterator[Candidate]:
     yield Candidate(subset_variance(inputs, 1, odds), inputs, K_ARY)
     pair_symbols = inputs * ((inputs - 1) // 2 if inputs % 2 else inputs - 1)
-    if inputs > 2 and pair_symbols <= most_symbols:  # noqa: PLR2004 a block of both values tells nothing
+    if inputs > 2 and pair_symbols <= most_symbols:  # noqa: PLR2004 a block of both values carries no information
         yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC, (2, pair_symbols // inputs))
     block_size = best_subset_size(inputs, odds)
     base_blocks = min(MAX_BASE_BLOCKS, most_symbols // inputs)
@@ -123,7 +123,7 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share by subset selection of ``size`` among ``inputs``.
+    """Return n times the variance of a share, with subset selection of ``size`` among ``inputs``.
 
     The variance is the average for a uniform population. With ``size`` 1, the mechanism is k-ary
     randomized response. ``inputs`` is at least 2, and ``size`` from 1 to inputs - 1.
@@ -132,13 +132,13 @@ def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share near 0, as estimated by subset selection."""
+    """Return n times the variance of a share near 0, with subset selection."""
     supported, unsupported = _support(inputs, size, odds)
     return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probability that a subset contains the answer, and that of any other value."""
+    """Return the probability that a subset contains the answer, and the one for any other value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
@@ -154,7 +154,8 @@ def best_subset_size(inputs: int, odds: Fraction) -> int:
 def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
     """Return n times the variance of a balanced design, averaged over a uniform population.
 
-    Of the ``points`` symbols, ``block`` support each input, and ``common`` support any two inputs.
+    Each input is supported by ``block`` of the ``points`` symbols. Any two inputs are supported
+    together by ``common`` symbols.
     """
     total = odds * block + points - block
     return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
@@ -179,7 +180,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield up to two primes on either side of a center; the best prime is near 1 + odds."""
+    """Yield up to two primes on each side of a center; the best prime is near 1 + odds."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

@@ -1,17 +1,18 @@
-"""Blocks of Z_v that contain every value, and every two values, equally often.
+"""Blocks of Z_v in which every value, and every pair of values, occurs equally often.
 
-A starter is a block of s values. Its base blocks are the starter times each multiplier, and the
-symbols of a channel are all shifts of all base blocks modulo v. Shifts balance the values.
-Multipliers are units of Z_v, one from each coset of the group that consists of 1, -1 and the units
-that map the starter to itself. Two differences that have the same greatest common divisor with v
-therefore occur equally often.
+A starter is a block of s values. Its base blocks are the products of the starter and each
+multiplier. The symbols of a channel are all shifts of all base blocks modulo v. The shifts balance
+the values. Multipliers are units of Z_v, one from each coset of the group that consists of 1, -1
+and the units that map the starter to itself. Therefore two differences occur equally often if they
+have the same greatest common divisor with v.
 
-If v is prime, this balances the pairs for any starter. The starter is then a union of cosets of a
+If v is prime, all pairs are then balanced for any starter. The starter is a union of cosets of a
 group of units, so that few multipliers are needed (Wilson 1972, "Cyclotomy and difference families
-in elementary abelian groups", section 3). If v is not prime, starters are drawn until the
-differences of some of them have the right weighted average for each divisor of v. Such weights
-exist, because the average over all blocks is right. They are computed in integers. At most as many
-starters are needed as v has divisors above 1 (Caratheodory 1911).
+in elementary abelian groups", section 3). If v is not prime, random starters are drawn until
+weights exist with which the differences of the starters have the right average for each divisor of
+v. Such weights exist eventually, because the average over all blocks is right. They are computed in
+integers. The number of starters needed is at most the number of divisors of v above 1 (Caratheodory
+1911).
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     """Return weights, by column index, for which the weighted sum is a multiple of the totals.
 
     There are at most as many weights as equations. All weights are positive integers without a
-    common divisor. Return None if there are no such weights.
+    common divisor. If there are no such weights, return None.
 
     This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
     "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
     largest sum enters the basis, because this rule takes few pivots. After a pivot without
     progress, the first possible column enters, because the rule of least indices cannot cycle
-    (Bland 1977, "New finite pivoting rules for the simplex method", theorem 3.1). The search
-    therefore always ends, at the same solution on every machine.
+    (Bland 1977, "New finite pivoting rules for the simplex method", theorem 3.1). Therefore the
+    search always ends, and returns the same solution on every machine.
 
     Args:
         equations: the coefficients, one row for each equation.
@@ -63,7 +64,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the row that limits the entering weight most; among equals, the first column's row."""
+    """Return the row that limits the entering weight most; of equal rows, the lowest column's."""
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:
@@ -73,7 +74,7 @@ def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
             ours, theirs = row[-1] * rows[best][entering], rows[best][-1] * row[entering]
             if (ours, basis[index]) < (theirs, basis[best]):
                 best = index
-    assert best is not None  # noqa: S101 the missing part falls, so some row limits the weight
+    assert best is not None  # noqa: S101 the missing part decreases, so some row limits the weight
     return best
 
 
@@ -83,16 +84,16 @@ def _eliminated(row: Row, pivot: Row, entering: int, scale: int) -> Row:
 
 
 WORDS_OF = b"hearsay balanced design 1"
-"""The prefix of the bytes that are hashed to draw starters. v, s and the starter's number follow,
-as 8 big-endian bytes each."""
+"""The prefix of the bytes that are hashed to draw starters. It is followed by v, s and the
+starter's number, as 8 big-endian bytes each."""
 
 REMEMBERED = 128
-"""The sizes of the caches of starters and of their weights. A device uses about twenty starters per
-metric."""
+"""The sizes of the caches for starters and for their weights. A device uses about twenty starters
+for each metric."""
 
 
 def proper_divisors(points: int) -> Row:
-    """Return the divisors of v from 2 to v - 1; none if v is prime."""
+    """Return the divisors of v from 2 to v - 1; empty if v is prime."""
     return [divisor for divisor in range(2, points // 2 + 1) if points % divisor == 0]
 
 
@@ -106,11 +107,11 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
     """Return all values: the s members of a starter first, then the others.
 
-    If v is prime, the cosets of the group of units of this order follow one another, sorted by
-    their smallest values; 0 comes first if the order is above 1 and s is one more than a multiple
-    of it, otherwise last. If v is not prime, values are sorted by their words, which are 64-bit
-    big-endian integers from the SHAKE-256 of `WORDS_OF`, v, s and the starter's number. If two
-    words are equal, the one with the lower value sorts first.
+    If v is prime, the values are listed coset by coset, for the group of units of this order. The
+    cosets are sorted by their smallest values. The value 0 comes first if the order is above 1 and
+    s is one more than a multiple of the order; otherwise, it comes last. If v is not prime, values
+    are sorted by their words, which are 64-bit big-endian integers from the SHAKE-256 of
+    `WORDS_OF`, v, s and the starter's number. If two words are equal, the lower value comes first.
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -122,12 +123,12 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return weights by starter number, with which any two values share equally many blocks."""
+    """Return weights by starter number with which any two values share equally many blocks."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
     most = COIN_SCALE // len(multipliers(points, 1))  # one coin draws a starter and a multiplier
-    first, drawn = 0, 3 * len(divisors) + 4  # twice as many balance with probability 1/2 (Wendel 1962)
+    first, drawn = 0, 3 * len(divisors) + 4  # with twice as many, weights exist with probability 1/2 (Wendel 1962)
     while True:
         starters = range(first, first + drawn)
         weights = _weights(points, block_size, divisors, starters)
@@ -137,7 +138,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights that make the right share of pairs differ by a multiple of each divisor."""
+    """Return weights for which the right share of pairs differs by a multiple of each divisor."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)

@@ -1,21 +1,23 @@
-"""One member of a set is drawn and reported. The draw itself makes the set more private.
+"""A random member of a set is reported. The draw itself makes the set more private.
 
 An input is a padded set of m elements, which are inputs of a channel with K inputs. One element is
-drawn uniformly and sent through this channel. A set's law is the mean of its elements' laws.
+drawn uniformly and sent through this channel. The distribution for a set is therefore the mean of
+the distributions for its elements.
 
 With k-ary randomized response, a symbol favors a single input, and therefore at most one of m
 different elements. If the channel's worst ratio is r, the worst ratio of sets is 1 + (r - 1) / m.
-Thus r may be 1 + m (e**epsilon - 1). The symbols of all m elements are then e**epsilon times as
-likely as other symbols. Dummies must also differ, so there are m dummies, and K is k + m.
+Therefore r may be as large as 1 + m (e**epsilon - 1). The symbols of all m elements are then
+e**epsilon times as likely as other symbols. Dummies must differ, too, so there are m dummies, and K
+is k + m.
 
 With a design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of sets
-is then r, and a single dummy is sufficient. In this case K is k + 1, and the empty set contains the
+is then r, and a single dummy is enough. In this case, K is k + 1, and the empty set contains the
 dummy m times.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
-differential privacy" (all members favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren
-2016, "Heavy hitter estimation over set-valued data with local differential privacy", section 4 (a
-member drawn from a padded set).
+differential privacy" (all members are favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren 2016,
+"Heavy hitter estimation over set-valued data with local differential privacy", section 4 (a member
+is drawn from a padded set).
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ class DrawnMember(Channel):
 
     @classmethod
     def build(cls, mechanism: Mechanism, request: ChannelRequest) -> DrawnMember:
-        """Return the channel of sets whose drawn member is reported by a mechanism for labels."""
+        """Return the channel of sets in which a mechanism for labels reports the drawn member."""
         if mechanism.name != K_ARY:
             return cls(mechanism.build(request), request.kind.drawn, request.kind.drawn)
         return cls.favoring_all(request.epsilon, request.size - 1, request.kind.drawn)
@@ -79,12 +81,12 @@ class DrawnMember(Channel):
 
     @property
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the law of the member's channel, and m."""
+        """The integers that define the member's channel, and m."""
         return {**self.member.integers, "drawn": self.drawn}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio between a set with as many favored members as possible and a set with none."""
+        """The ratio between a set with the most favored members and a set without any."""
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
     @property
@@ -97,14 +99,14 @@ class DrawnMember(Channel):
         return sum((self.member.probability(symbol, each) for each in given), Fraction(0)) / self.drawn
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the members for which a symbol is likeliest."""
+        """Return the members for which a symbol is most likely."""
         return self.member.likeliest(symbol)
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol of a drawn member. The draw is the same for every set."""
+        """Return the symbol of a random member; the draw is the same for every set."""
         return self.member.perturb(value[coins.below(self.drawn)], coins)
 
 
 def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
-    """Return the worst ratio of a member's k-ary response that gives sets the ratio ``odds``."""
+    """Return the worst ratio for a member's k-ary response that gives sets the ratio ``odds``."""
     return 1 + (odds - 1) * drawn

@@ -1,9 +1,9 @@
-"""Exponential mechanism: the more useful a value is, the likelier the device reports it.
+"""Exponential mechanism: a device reports a value more often, the more useful the value is.
 
 Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
 2014, section 3.4. In these sources, P(y | x) is proportional to e**(epsilon u(x, y) / (2
-sensitivity)), which wastes up to half of epsilon. This module uses the largest scale at which the
-ratios within the table of integers stay within e**epsilon.
+sensitivity)), which wastes up to half of epsilon. This module increases the scale as long as the
+ratios in the table of integers do not exceed e**epsilon.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 64
 """The maximum number of values. Scaling the distances of this many values takes a tenth of a
-second; scaling a registry's table with as many different utilities takes two or three seconds."""
+second. Scaling a registry's table with as many different utilities takes two or three seconds."""
 
 TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
-"""The unit of e**utility while a row is scaled. Only the final integers are part of the law."""
+"""The unit of e**utility while a row is scaled. Only the final integers define the channel."""
 
 NOTHING_FROM = -90
-"""The exponent at and below which e**exponent counts as 0. The exact fraction for a far lower
-exponent would fill the memory."""
+"""An exponent up to this one counts as minus infinity. The exact fraction of e**exponent for far
+lower exponents would exhaust the memory."""
 
 DOUBLINGS = 64
-"""The maximum number of doublings of the textbook's scale. More are needed only if symbols reveal
-nothing."""
+"""The maximum number of doublings of the textbook's scale. Only a table whose symbols reveal
+nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The minimum of a table's worst ratio divided by e**epsilon. With less, the noise is needless."""
+"""The minimum of a table's worst ratio divided by e**epsilon. Below it, noise is wasted."""
 
 RESOLVED_BITS = 44
-"""The minimum probability is 2**-44. Smaller ones would change too much by integer rounding."""
+"""The minimum probability is 2**-44. Rounding to integers would change smaller ones too much."""
 
 HALVINGS = 16
-"""The number of bisections after the last doubling. They determine the largest scale to within
+"""The number of bisections after the last doubling. They compute the largest scale to within
 2**-16."""
 
 RANK_PRIME = 2**61 - 1
-"""The prime modulo which a table's rank is computed. Full rank modulo a prime implies full rank.
-One in 2**54 tables of full rank is refused by mistake."""
+"""The table's rank is computed modulo this prime. Full rank modulo a prime implies full rank. One
+in 2**54 tables of full rank is refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Channel):
-    """The channel that a table of weights defines.
+    """The channel of a table of weights.
 
     Attributes:
         weights: one row per true value with one weight per symbol, at least 1; every row adds up to
@@ -71,15 +71,15 @@ class Exponential(Channel):
     _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute each row's running sums, so that bisection finds each symbol in the same time."""
+        """Compute each row's running sums, so that bisection always takes the same time."""
         object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Exponential:
-        """Return the channel of the registry's utility, or of distances on a scale.
+        """Return the channel for the registry's utility, or for the distances on a scale.
 
         Raises:
-            ValueError: if the registry names no utility and the values have no order.
+            ValueError: if the registry sets no utility and the values have no order.
 
         """
         if request.has_no_answer:
@@ -93,8 +93,8 @@ class Exponential(Channel):
         """Return the table with the largest scale whose epsilon is within the request.
 
         Raises:
-            ValueError: if the utilities do not distinguish every value from the others, or need
-                weights beyond 64 bits. The message says what would be right.
+            ValueError: if the utilities do not distinguish every value from the others, or if they
+                need weights beyond 64 bits. The message says what would be right.
 
         """
         _refuse_many(len(utility))
@@ -132,12 +132,12 @@ class Exponential(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the law: the rows, one after the other."""
+        """The integers that define the channel: the rows, one after the other."""
         return {"inputs": self.inputs, "weights": tuple(weight for row in self.weights for weight in row)}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio within a column, since all rows have the same sum."""
+        """The largest ratio within a column, because all rows have the same sum."""
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -145,12 +145,12 @@ class Exponential(Channel):
         return Fraction(self.weights[given][symbol], TOTAL)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; every input takes one coin."""
+        """Return a symbol for the input ``value``; always draw one coin."""
         return bisect_right(self._sums[value], coins.below(TOTAL))
 
 
 def by_distance(values: int) -> Utility:
-    """Return the utilities of a scale: the farther from the truth, the worse.
+    """Return the utilities of a scale: values farther from the truth have lower utilities.
 
     Raises:
         ValueError: if there are more than `MAX_VALUES` values.

@@ -1,14 +1,15 @@
 """Gaussian noise on a grid, for numbers, with (epsilon, delta)-differential privacy.
 
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
-(the law); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical
-calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). In this module,
-the noise is cut off where its probability is negligible, and its weights are integers. Sigma is the
-smallest value for which the delta of the resulting table is at most the requested delta. (The
-textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to epsilon 1.)
+(the distribution); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy:
+analytical calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). In
+this module, the weights of the noise are integers, and the noise is cut off where its probability
+is negligible. Sigma is the smallest value for which the delta of the resulting table is at most the
+requested delta. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to
+epsilon 1.)
 
-Delta is not the probability that a report reveals more than epsilon. That probability is at least
-delta, and usually several times as large: `Gaussian.chance_beyond` computes it.
+Delta is not the probability that a report reveals more than epsilon. This probability is at least
+delta, and usually several times as large. `Gaussian.chance_beyond` computes it.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of inputs, with 32 cells between them. Sigma is about as large as the range or larger,
-so that rounding a number to a point adds less than a thousandth to the variance."""
+"""The number of inputs, with 32 cells between them. Sigma is about as large as the range or larger.
+Rounding a number to a point therefore adds less than a thousandth to the variance."""
 
 STEPS_PER_CELL = 8
-"""The steps of sigma per cell. With 8, noise is at most half a percent larger than needed."""
+"""The steps of sigma per cell. With 8 steps, noise is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
-"""The maximum number of cells that noise covers on either side of the range. The tally then takes
-half a megabyte, and the weights are derived in tenths of a second."""
+"""The maximum number of cells that noise covers on each side of the range. The tally then takes
+half a megabyte, and the weights are computed in a few tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""The maximum sigma, in steps. Even at the largest delta, noise reaches beyond four sigma, so that
-a larger sigma would exceed `MAX_REACH`."""
+"""The maximum sigma, in steps. Even at the largest delta, the noise reaches beyond four sigma, so a
+larger sigma would exceed `MAX_REACH`."""
 
 WORKING_BITS = 192
-"""The precision of intermediate fractions. Only the final integers are part of the law."""
+"""The precision of intermediate fractions. Only the final integers define the channel."""
 
 CENTER_BITS = 46
 """The weight of noise 0 is 2**46. With at most 2**16 symbols, the total stays below 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""The share of delta below which the probability of all larger noise is negligible. The noise is
-cut off one range beyond this place."""
+"""When the probability of all larger noise is below this share of delta, it is negligible. The
+noise is cut off one range beyond this point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Gaussian(AdditiveNoise):
     """Gaussian noise, with a symbol for each possible sum of input and noise: m = k + 2 * reach.
 
     Attributes:
-        odds: e**epsilon, for the epsilon to which ``delta`` belongs.
+        odds: e**epsilon, for the epsilon that belongs to ``delta``.
 
     """
 
@@ -66,10 +67,10 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Gaussian:
-        """Return the channel for a question's definition, which includes delta.
+        """Return the channel for a question's definition, which must set delta.
 
         Raises:
-            ValueError: if the registry does not name a delta.
+            ValueError: if the registry does not set a delta.
 
         """
         if request.delta is None:
@@ -83,14 +84,14 @@ class Gaussian(AdditiveNoise):
         """Return the channel with the least noise whose exact delta is at most the requested one.
 
         Raises:
-            ValueError: if the noise would reach beyond `MAX_REACH`, or its weights cannot resolve
-                delta.
+            ValueError: if the noise would reach beyond `MAX_REACH`, or if its weights cannot
+                represent delta.
 
         """
         if delta * 2**CENTER_BITS < 1 / NEGLIGIBLE:
             raise ValueError(f"delta {float(delta):g} is below what its integers can resolve; raise delta")
 
-        # Rounded down, so that its logarithm is not above epsilon.
+        # rounded down, so that its logarithm is not above epsilon
         odds = Fraction(int(epsilon.odds * COIN_SCALE), COIN_SCALE)
 
         def channel(steps: int) -> Gaussian:
@@ -115,7 +116,7 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """e**epsilon, to which ``delta`` belongs; the ratios of some symbols are larger."""
+        """e**epsilon for the epsilon that belongs to ``delta``; some symbols have larger ratios."""
         return self.odds
 
     @property
@@ -132,11 +133,11 @@ class Gaussian(AdditiveNoise):
         return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:
-        """Return the maximum probability of a symbol that shifts odds by more than a ratio; exact.
+        """Return the exact maximum probability of a symbol that shifts odds by more than a ratio.
 
         Such a symbol is more than ``ratio`` times as likely for one input as for another. The
-        maximum is taken over all inputs. The probability for an answer that is rounded at random to
-        an input is therefore no larger.
+        maximum is taken over all inputs. It is therefore also valid for an answer that is rounded
+        at random to an input.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1
@@ -157,7 +158,7 @@ def _too_far(steps: int, points: int) -> ValueError:
 
 
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
-    """Return the weights of noise 0, 1, … up to the cut-off, for a sigma in cells.
+    """Return the weights of noise 0, 1, … up to the cut-off; sigma is in cells.
 
     Each weight is rounded down, but never to 0. e**(-n**2 / (2 sigma**2)) is a product of n
     factors, each of which is the previous factor times e**(-1 / sigma**2).

@@ -1,19 +1,19 @@
 """Grouped geometry: a group is drawn, and the input's cell in this group is reported.
 
-An input has a cell in every group, each from 0 to K - 1. The channel draws the group, by coins that
-do not depend on the input, and reports the cell by a projective geometry. The symbol shows the
-group in the clear. If the group depended on the answer, the group could reveal the answer, and
-ratios of probabilities would be infinite.
+An input has a cell in every group, each from 0 to K - 1. The channel draws the group with coins
+that do not depend on the input, and reports the cell by a projective geometry. The symbol reveals
+the group. If the group depended on the answer, the group could reveal the answer, and ratios of
+probabilities would be infinite.
 
-A group of a level receives the leading bits of a text; a confirming group receives all bits. The
-text's cell is the group's hash of these bits. Groups, weights and hashes are derived from the
-question alone. The hash is multilinear over the integers modulo 2**31 - 1, then reduced modulo the
-number of cells. The probability that two texts share a cell of a group is about one over the number
-of cells, independently in each group (Carter & Wegman 1979, "Universal classes of hash functions").
+A group on a level receives the leading bits of a text; a confirming group receives all bits. The
+text's cell is the group's hash of these bits. Groups, weights and hashes are derived only from the
+question. The hash is multilinear over the integers modulo 2**31 - 1, then reduced modulo the number
+of cells. In each group, the probability that two texts share a cell is about one over the number of
+cells, independently of other groups (Carter & Wegman 1979, "Universal classes of hash functions").
 
 Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
-projective geometry", section 3. Source of groups of devices that answer different questions:
-Bassily, Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy hitters", section 3.
+projective geometry", section 3. Source of the groups of devices: Bassily, Nissim, Stemmer &
+Thakurta 2017, "Practical locally private heavy hitters", section 3.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""The maximum factor by which a geometry's points may exceed or fall below the desired number."""
+"""The maximum ratio, in either direction, of a geometry's points to the desired number."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
 """The penalty, as a share of the variance, for twice or half the desired number of points."""
@@ -52,7 +52,7 @@ class Geometry(NamedTuple):
 
 @lru_cache
 def geometry_for(odds: Fraction, cells: int) -> Geometry:
-    """Return the geometry with about ``cells`` points that suits e**epsilon = ``odds`` best.
+    """Return the best geometry with about ``cells`` points for e**epsilon = ``odds``.
 
     The variance of a cell's share hardly depends on the number of cells. With fewer cells, tallies
     are smaller. With more cells, fewer texts share a cell.
@@ -74,7 +74,7 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield geometries of the right size, each with the points per hyperplane and shared by two."""
+    """Yield geometries of the right size, with the points per hyperplane and per two of them."""
     prime = 2
     while prime * prime <= FARTHEST * cells:
         common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
@@ -91,7 +91,7 @@ class GroupedGeometry(Channel):
 
     Attributes:
         geometry: the channel of a cell; all its K points are inputs.
-        weights: for each group, its weight; the probability of a group is its weight over the sum.
+        weights: the weight of each group. The probability of a group is its weight over the sum.
 
     """
 
@@ -108,7 +108,7 @@ class GroupedGeometry(Channel):
     @classmethod
     def build(cls, request: ChannelRequest) -> GroupedGeometry:
         """Return the channel for a text's cells and groups."""
-        kind: Any = request.kind  # of texts: no other kind has cells
+        kind: Any = request.kind  # a text: no other kind has cells
         prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells)
         return cls.within(request.epsilon, prime, dimension, tuple(group.weight for group in kind.groups(points)))
 
@@ -130,12 +130,12 @@ class GroupedGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {**self.geometry.integers, "weights": self.weights}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The geometry's ratio, because the drawn group reveals nothing."""
+        """The geometry's ratio, because the drawn group reveals nothing about the input."""
         return self.geometry.worst_ratio
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -157,15 +157,15 @@ LEAST_STEP_BITS: Final = 4
 """The minimum number of bits that a level adds. With fewer, a long text needs too many levels."""
 
 POPULATION_BITS: Final = 7
-"""There must be 2**7 times as many cells as continuations of a prefix. Otherwise, at every level,
-some continuation shares a cell with one of the hundred most common texts, and the number of false
-candidates grows.
+"""The number of cells must be at least 2**7 times the number of continuations of a prefix.
+Otherwise, at every level, some continuation shares a cell with one of the hundred most common
+texts, and the number of false candidates grows.
 """
 
 EARLY_LETTERS: Final = 8
 """Most words differ from all other words within this many letters.
 
-The levels within these letters get twice as many devices.
+The levels for these letters get twice as many devices.
 """
 
 EARLY_WEIGHT: Final = 8
@@ -173,16 +173,16 @@ EARLY_WEIGHT: Final = 8
 LATE_WEIGHT: Final = 4
 
 CONFIRMING_QUARTERS: Final = 3
-"""The weight of a confirming group, in quarters of the last level's weight. The confirming groups
-together confirm the candidates of that level.
+"""The weight of a confirming group, in quarters of the last level's weight. Together, the
+confirming groups confirm the candidates of the last level.
 """
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. With only one, two texts in the same cell are
-indistinguishable."""
+"""The number of confirming groups. With only one group, two texts in the same cell could not be
+distinguished."""
 
 LIMB_BITS: Final = 30
-"""The number of a text's bits that one multiplier covers, so that a product stays below 2**61."""
+"""The number of a text's bits that one multiplier covers. A product then stays below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime modulo which hashes are computed."""
@@ -199,7 +199,7 @@ class Group:
 
     Attributes:
         bits: the number of leading bits of a text that the group receives.
-        weight: the group's share of all devices is its weight divided by the sum of all weights.
+        weight: the weight of the group. Its share of all devices is its weight divided by the sum.
         multipliers: the summand of the group's hash, then a multiplier for each limb of `LIMB_BITS`
             bits, the lowest limb first.
 
@@ -239,12 +239,12 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return the number of bits that a level adds to the previous one, for ``cells`` cells."""
+    """Return how many bits a level adds to those of the previous level, for ``cells`` cells."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
 def letter_bits(letters: str) -> int:
-    """Return c, the number of bits that distinguish all letters, and the end of a text."""
+    """Return c, the number of bits that distinguish all letters and the end of a text."""
     return len(letters).bit_length()
 
 

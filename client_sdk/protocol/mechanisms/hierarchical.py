@@ -1,13 +1,13 @@
 """Hierarchical histogram: a report says, with noise, which part of a range contains the answer.
 
 The inputs are points in order. A tree halves the points repeatedly: level 1 has two nodes, each
-further level has up to twice as many as the previous one, and on the last level each point is a
-separate node. A coin that does not depend on the answer draws a level. On this level, the node that
-contains the answer is reported by k-ary randomized response or by a cyclic design, and the symbol
-shows the level. A mixture of channels with the same epsilon has that epsilon.
+further level has up to twice as many nodes as the previous level, and on the last level each point
+is a separate node. A coin that does not depend on the answer draws a level. On this level, the node
+that contains the answer is reported by k-ary randomized response or by a cyclic design, and the
+symbol reveals the level. A mixture of channels with the same epsilon has the same epsilon.
 
-Any run of consecutive points consists of a few nodes, whose shares are estimated without bias. The
-distribution function therefore has little noise at every point, without any smoothing.
+Any range of consecutive points consists of a few nodes, whose shares are estimated without bias.
+Therefore the distribution function has little noise at every point, without any smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of points. It gives eight levels, and is about the number of a square wave's points.
-Dividing nodes into four instead of two would halve the number of symbols, but intervals were a
-tenth to a quarter wider up to epsilon 1."""
+"""The number of points. It gives eight levels, and is similar to the number of points of a square
+wave. Dividing nodes into four parts instead of two would halve the number of symbols, but intervals
+were a tenth to a quarter wider up to epsilon 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level. The inputs are the level's nodes, in order."""
@@ -56,11 +56,11 @@ class TreeLevel:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical(Channel):
-    """The channel of a tree over a row of points.
+    """The channel of a tree whose leaves are ordered points.
 
     Attributes:
         inputs: k, at least 2.
-        block_sizes: for each level, from two nodes down: the number of nodes that a symbol
+        block_sizes: for each level, starting with two nodes: the number of nodes that a symbol
             represents; 1 for k-ary randomized response.
         base_blocks: for each level, the number of base blocks; 1 for k-ary randomized response.
         keep_numerators: for each level, the probability that the symbol represents the node that
@@ -106,13 +106,13 @@ class Hierarchical(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols of all levels; they are numbered level by level."""
+        """The number of symbols of all levels, which are numbered level by level."""
         last = self.levels[-1]
         return last.first + last.channel.symbols
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {
             "inputs": self.inputs,
             "block_sizes": self.block_sizes,
@@ -122,7 +122,7 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of any level, because two inputs can differ on every level."""
+        """The largest ratio for a level, because two inputs can differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -133,7 +133,7 @@ class Hierarchical(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol of a random level for the input ``value``.
 
-        The level, which determines the number of coins, does not depend on the value.
+        The draw of the level does not depend on the value, although it affects the number of coins.
         """
         level = self.levels[coins.below(len(self.levels))]
         return level.first + level.channel.perturb(value // level.span, coins)

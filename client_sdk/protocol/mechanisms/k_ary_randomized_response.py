@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KAryRandomizedResponse(Channel):
-    """The channel on k symbols; the truth is kept with probability ``keep_numerator`` / 2**64."""
+    """The channel on k symbols. The truth is kept with probability ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "k-ary-randomized-response"
     says_truth: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property

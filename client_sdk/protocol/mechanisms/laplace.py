@@ -2,9 +2,8 @@
 
 Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
 "Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
-truncated form: any value beyond an end of the range is reported as that end. Beyond an end, the
-weights of all inputs decrease by the same factor, so the exact value would contain no more
-information than the end does.
+truncated form: any value beyond an end of the range is reported as that end. No information is
+lost: beyond an end, the weights of all inputs decrease by the same factor.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ POINTS = 257
 point adds less than a hundredth to the variance."""
 
 WORKING_BITS = 128
-"""The precision of intermediate fractions. Only the final integers are part of the law."""
+"""The precision of intermediate fractions. Only the final integers define the channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise whose weights fall by a constant factor; the last weight also covers larger noise."""
+    """Noise whose weights decrease by a constant factor; the last covers all larger noise."""
 
     name: ClassVar[str] = "laplace"
 
@@ -45,12 +44,12 @@ class Laplace(AdditiveNoise):
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
         """Return the channel on ``points`` inputs within an epsilon, with a total up to ``most``.
 
-        From one place to the next towards noise 0, weights rise by the (points - 1)-th root of
-        e**epsilon, and each is rounded down. All farther noise together has the smallest weight
-        with which the ratios at the ends of the range also stay within e**epsilon. ``reach`` is 0.
+        Each weight is larger than the next one by the factor e**(epsilon / (points - 1)), and is
+        rounded down. The last weight, which includes all larger noise, is the smallest one with
+        which the ratios at the ends of the range also stay within e**epsilon. ``reach`` is 0.
 
         Raises:
-            ValueError: if the total cannot resolve a weight.
+            ValueError: if the total is too small to represent a weight.
 
         """
         unit = 1 << WORKING_BITS
@@ -76,7 +75,7 @@ class Laplace(AdditiveNoise):
 
 
 def root_floor(value: Fraction, degree: int) -> Fraction:
-    """Return a rational at most as large as the ``degree``-th root of a value of at least 1.
+    """Return a rational number that is at most the ``degree``-th root of a value of at least 1.
 
     The relative error is below one part in 10**46.
     """

@@ -1,9 +1,9 @@
-"""Added noise: the channel that Laplace and Gaussian noise on an even grid have in common.
+"""Added noise: the common parts of the channels with Laplace and Gaussian noise on an even grid.
 
 Inputs are the k points 0..k-1 of a grid. The symbol is the sum of the input, of ``reach`` and of
-the noise, an independent integer. The sum is then clamped to 0..m-1, with m = k + 2 * reach. The
-noise is symmetric, so a list of weights for 0, 1, … defines its distribution. The modules of the
-two mechanisms define the weights and name the sources.
+the noise, which is an independent integer. The sum is then clamped to 0..m-1, with m = k + 2 *
+reach. The noise is symmetric, so a list of weights for 0, 1, … defines its distribution. The
+modules of the two mechanisms define the weights and name the sources.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AdditiveNoise(Channel):
     _sums: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the weights' running sums, so that bisection finds the noise."""
+        """Compute the weights' running sums, which are used to find the noise by bisection."""
         object.__setattr__(self, "_sums", tuple(accumulate(self.weights)))
 
     @property
@@ -49,7 +49,7 @@ class AdditiveNoise(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
@@ -66,11 +66,11 @@ class AdditiveNoise(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the input that is nearest to a symbol: the likeliest noise is 0."""
+        """Return the input that is nearest to a symbol, because noise 0 is most likely."""
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; every input takes one coin."""
+        """Return a symbol for the input ``value``; always draw one coin."""
         return self.shifted(value, self.noise(coins.below(self.total)))
 
     def noise(self, drawn: int) -> int:

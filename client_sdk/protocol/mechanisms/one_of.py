@@ -1,16 +1,16 @@
-"""One of several yes/no questions is drawn by a coin and answered by randomized response.
+"""One of several yes-or-no questions is drawn by a coin, and answered by randomized response.
 
-An input answers m questions with yes or no, such as whether a value is a member of a set. A coin
-that does not depend on the answers draws one question. The answer to this question is kept with a
-known probability; otherwise, the opposite is reported. The symbol shows the question: 2 j + 1 is
-yes to question j, and 2 j is no. A mixture of channels with the same epsilon has that epsilon. The
-epsilon applies to any two inputs, even if all their answers differ, because the draw of the
-question does not depend on the answers.
+An input consists of m answers, yes or no, for example to whether each value is a member of a set. A
+coin that does not depend on the answers draws one question. The answer to this question is kept
+with a known probability; otherwise, the opposite is reported. The symbol reveals the question: 2 j
++ 1 is yes to question j, and 2 j is no. A mixture of channels with the same epsilon has the same
+epsilon. The epsilon is valid for any two inputs, even if all their answers differ, because the draw
+of the question does not depend on the answers.
 
 n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times the sampling
-variance of one person. Answers that exclude each other are better reported as one category. For
-example, the shares above T thresholds have less variance, at every epsilon, if they are computed
-from the shares of T + 1 cells.
+variance of one person. Answers that exclude each other should be reported as one category instead.
+For example, the shares above T thresholds have less variance, at every epsilon, if they are
+computed from the shares of T + 1 cells.
 
 Source: Warner 1965, for one question; hierarchical histograms draw a level in the same way
 (Cormode, Kulkarni & Srivastava 2019, section 4).
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OneOf(Channel):
-    """The channel from m answers, each 0 or 1, to a report on one of them.
+    """The channel from m answers, each 0 or 1, to a report about one of them.
 
     Attributes:
         inputs: m, at least 1: an input is a sequence of m answers.
@@ -47,7 +47,7 @@ class OneOf(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> OneOf:
-        """Return the channel that asks whether a set contains a drawn value."""
+        """Return the channel that reports whether a set contains a randomly drawn value."""
         return cls.within(request.epsilon, request.size - 1)
 
     @classmethod
@@ -62,7 +62,7 @@ class OneOf(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property

@@ -1,15 +1,16 @@
-"""Optimal mean: a band of symbols that slides with the answer, by uneven steps.
+"""Optimal mean: a band of likely symbols that moves with the answer, in uneven steps.
 
-Source: derived here. The best unbiased channel within epsilon is the one with the smallest variance
-for the worst answer. This channel has the same variance for every answer. The symbols in a band,
-which slides with the answer, are e**epsilon times as likely as the others. The scores of the
+Source: derived here. The best unbiased channel within epsilon is the one whose variance for the
+worst answer is smallest. This channel has the same variance for every answer. The symbols in a band
+are e**epsilon times as likely as the others, and the band moves with the answer. The scores of the
 symbols and the positions of the bands are uneven (``docs/research/mechanisms.md``). The N-output
 mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
-Band i begins at symbol i and belongs to a knot, a point of an even grid. `steps` contains the
-distances between successive knots, in grid points. An input between two knots gets the band of one
-of them at random, by a coin that resolves every step exactly. Symbols therefore have scores that
-are exactly unbiased: the score of symbol i + width is that of symbol i plus step i.
+Band i begins at symbol i and belongs to a *knot*, which is a point of an even grid. `steps`
+contains the distances between successive knots, in grid points. An input between two knots gets the
+band of one of them at random. The coin for this represents every step exactly. Therefore the
+symbols have scores that are exactly unbiased: the score of symbol i + width is that of symbol i
+plus step i.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """The best bands at an epsilon.
+    """The best bands for an epsilon.
 
     Attributes:
         milliodds: 1000 e**epsilon, rounded up.
         width: the width of a band.
-        half: the steps in the lower half of the range; those in the upper half mirror them.
-        middle: the step in the middle of the range; 0 if there is none.
+        half: the steps in the lower half of the range. The steps in the upper half are symmetric.
+        middle: the step in the middle of the range; 0 if there is no such step.
 
     """
 
@@ -53,13 +54,14 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OptimalMean(Channel):
-    """The channel of a sliding band with uneven steps.
+    """The channel of a band that moves in uneven steps.
 
     Attributes:
-        steps: the distance of each knot to the next; there is one more band than there are steps.
+        steps: the distance of each knot to the next knot. There is one more band than there are
+            steps.
         width: the number of symbols in a band.
         light: the weight of a symbol outside the band, at least 1.
-        heavy: the weight of a symbol in the band.
+        heavy: the weight of a symbol within the band.
         knots: for each band, the input that always gets this band; derived.
         resolution: the least common multiple of the steps; derived.
 
@@ -86,9 +88,9 @@ class OptimalMean(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel that the tables yield for a request, with weights for its epsilon.
+        """Return the channel that the tables determine for a request, with weights for its epsilon.
 
-        Above the epsilon of the last table, the steps of this table are used, with narrower bands.
+        Above the epsilon of the last table, the channel has this table's steps, and narrower bands.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
@@ -106,7 +108,7 @@ class OptimalMean(Channel):
             steps: the distances between successive knots.
             width: the width of a band.
             odds: e**epsilon.
-            most: the maximum sum of the weights of all symbols, given a band.
+            most: the maximum sum of the weights of all symbols for a band.
 
         """
         light = int(most / (width * odds + len(steps)))
@@ -119,27 +121,27 @@ class OptimalMean(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols that the sliding band reaches."""
+        """The number of symbols that belong to any band."""
         return len(self.steps) + self.width
 
     @property
     def band_total(self) -> int:
-        """The sum of the weights of the symbols, given a band."""
+        """The sum of the weights of all symbols for a band."""
         return self.width * self.heavy + len(self.steps) * self.light
 
     @property
     def total(self) -> int:
-        """The sum of a row's weights, the same for every input."""
+        """The sum of the weights of all symbols, which is the same for every input."""
         return self.band_total * self.resolution
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {"steps": self.steps, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """``heavy`` / ``light``: symbol 0 is in the first band and in no other."""
+        """``heavy`` / ``light``, because symbol 0 is in the first band and in no other band."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -164,10 +166,10 @@ class OptimalMean(Channel):
         return range(self.knots[first], self.knots[last] + 1)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; every input takes two coins.
+        """Return a symbol for the input ``value``; always draw two coins.
 
-        The computation takes the same steps for symbols in the band and outside it. Otherwise, its
-        time would reveal which kind of symbol it is.
+        The computation takes the same steps for symbols inside and outside the band. Otherwise, its
+        duration would reveal which kind of symbol was drawn.
         """
         band, numerator = self.between(value)
         band += coins.below(self.resolution) < numerator
@@ -180,10 +182,10 @@ class OptimalMean(Channel):
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:
-    """Return the steps at an epsilon between two tables: interpolated, or the upper table's steps.
+    """Return the steps for an epsilon between two tables: interpolated, or the upper table's steps.
 
     Args:
-        below: the table with the lower epsilon; ``above`` itself if that is the first table.
+        below: the table with the lower epsilon; the same as ``above`` if that is the first table.
         above: the table with the higher epsilon.
         milliodds: 1000 e**epsilon, between those of both tables.
 
@@ -198,7 +200,7 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
 
 
 def width_beyond(table: Table, milliodds: Fraction) -> int:
-    """Return the width of a band at a larger epsilon than a table's, for the table's steps.
+    """Return the width of a band for a larger epsilon than a table's, with the table's steps.
 
     The w symbols of the band contribute a variance in proportion to w**2, and the other symbols in
     proportion to 1 / (w odds). The best width therefore decreases with the cube root of the odds.
@@ -213,7 +215,7 @@ def width_beyond(table: Table, milliodds: Fraction) -> int:
 
 
 def _nearest(numerator: int, denominator: int) -> int:
-    """Return the step in `STEPS` that is nearest to a rational."""
+    """Return the step in `STEPS` that is nearest to a rational number."""
     at = bisect_right(STEPS, numerator // denominator, lo=1, hi=len(STEPS) - 1)
     low, high = STEPS[at - 1], STEPS[at]
     return low if 2 * numerator <= (low + high) * denominator else high
@@ -223,8 +225,8 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""The number whose divisors from 90 to `FINEST` are closest together, among all numbers up to
-2**64, the largest bound of a coin.
+"""Its divisors from 90 to `FINEST` are closest together among all numbers up to 2**64, the largest
+bound of a coin.
 """
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
@@ -395,4 +397,4 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands, in ascending order of epsilon, as written by ``python -m tools.optimal_mean``."""
+"""The best bands, in ascending order of epsilon. ``python -m tools.optimal_mean`` writes them."""

@@ -1,20 +1,20 @@
-"""Permanent answers: each answer is randomized once, and the result again for each report.
+"""Permanent answers: an answer is randomized once, and the result is randomized for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
 estimation of evolving data under local differential privacy", section 3 (longitudinal k-ary
 randomized response).
 
-The permanent answer is the true one after k-ary randomized response. The device draws it with coins
-that depend only on its secret and the answer, so that equal answers always get the same permanent
-answer. The permanent epsilon therefore limits what any number of reports reveals about an unchanged
-answer. The limit applies within one edition: the labels of the coins name the edition, so that a
-new edition draws new permanent answers.
+The permanent answer is the result of k-ary randomized response to the true answer. The device draws
+it with coins that depend only on its secret and the answer, so that equal answers always have the
+same permanent answer. Therefore the permanent epsilon limits how much any number of reports reveals
+about an unchanged answer. The limit applies within one edition: the labels of the coins contain the
+edition, so that a new edition draws new permanent answers.
 
-The declared epsilon belongs to the instantaneous step, and limits how much one more report reveals
-after any earlier reports. (The epsilon of both steps together is smaller, but epsilons of both
-steps cannot be added up over reports. After many reports, the permanent answer may be known. Then
-only the instantaneous step protects the next report.)
+The declared epsilon is that of the second (instantaneous) step. It limits how much one more report
+reveals after any earlier reports. The epsilon of both steps together is smaller, but cannot be
+added up over reports: after many reports, the permanent answer may be known, and then only the
+instantaneous step protects the next report.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ OFFSET, PERMANENT = "rounding offset", "permanent answer"
 """The labels of two kinds of coins: for rounding a number, and for drawing a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
-"""A function that returns a device's coins for some labels; equal labels always get equal coins."""
+"""A function that returns a device's coins for some labels. Equal labels always get equal coins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """Two channels in sequence: from answer to permanent answer, and from this answer to report.
+    """Two channels in sequence: from an answer to its permanent answer, and from this to a report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
@@ -63,7 +63,7 @@ class Permanent(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the laws of both steps."""
+        """The integers that define both steps."""
         return {"permanent_keep_numerator": self.permanent.keep_numerator, **self.instantaneous.integers}
 
     @property
@@ -89,14 +89,14 @@ class Permanent(Channel):
         return replaced * of_all + (kept - replaced) * self.instantaneous.probability(symbol, given)
 
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
-        """Return the input symbol of an answer, and its permanent answer. Devices run this.
+        """Return the input symbol of an answer, and its permanent answer. Devices call this.
 
-        A number is rounded to an end of its range by an offset that is drawn once per metric. A
-        small change of the number therefore rarely changes the end, and with it the permanent
+        A number is rounded to an end of its range by a random offset, which is drawn once per
+        metric. A small change of the number therefore rarely changes the end and thus the permanent
         answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
         Args:
-            encode: the function that returns the input symbol, given the coins of the offset.
+            encode: the function that returns the input symbol when it gets the coins of the offset.
             coins_of: the function that returns the device's coins for some labels.
             labels: labels that identify the metric.
 
@@ -105,9 +105,9 @@ class Permanent(Channel):
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the permanent answers for which a symbol is likeliest."""
+        """Return the permanent answers for which a symbol is most likely."""
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a report of a new permanent answer. Later reports would use the same answer."""
+        """Return a report from a new permanent answer. Later reports would use the same answer."""
         return self.instantaneous.perturb(self.permanent.perturb(value, coins), coins)

@@ -1,13 +1,13 @@
 """Projective geometry response: a reported point of PG(t-1, q) supports all orthogonal points.
 
 Inputs and symbols are points. With a known probability, the reported point is orthogonal to the
-answer's point; otherwise it is not. In each of the two cases, all points are equally likely. Any
-two hyperplanes share the same number of points. The channel is therefore balanced, although it has
-only as many symbols as points.
+answer's point; otherwise, it is not. In each of the two cases, all points are equally likely. The
+channel is balanced, because any two hyperplanes share the same number of points, and it has only as
+many symbols as points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. (This module samples exactly from the complement of the hyperplane. A sampler
-whose samples may lie on the hyperplane adds ln(q/(q-1)) to epsilon.)
+geometry", section 3. (This module samples exactly from the complement of the hyperplane. If samples
+could lie on the hyperplane, ln(q/(q-1)) would be added to epsilon.)
 
 A point is represented by its canonical vector over Z_q, in which the first nonzero coordinate is 1.
 Points are numbered in the order of these vectors, read as integers in base q. The first vector with
@@ -54,7 +54,7 @@ class ProjectiveGeometry(Channel):
     _firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate q**m, and the first point with m digits after its leading 1, for m up to t."""
+        """Compute q**m, and the first point with m digits after its leading 1, for m up to t."""
         powers = tuple(self.prime**digits for digits in range(self.dimension + 1))
         object.__setattr__(self, "_powers", powers)
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))
@@ -84,12 +84,12 @@ class ProjectiveGeometry(Channel):
 
     @property
     def orthogonal(self) -> int:
-        """The number s of points that are orthogonal to a given point."""
+        """The number of points that are orthogonal to a given point, s."""
         return self._firsts[self.dimension - 1]
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -99,7 +99,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio of a point's probabilities if it is orthogonal to the answer's, and if not."""
+        """The probability of a point orthogonal to the answer's, divided by that of another."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -124,21 +124,21 @@ class ProjectiveGeometry(Channel):
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point that is orthogonal to the value's point, or, for a lie, is not.
+        """Return a random point that is orthogonal to the value's point or, for a lie, is not.
 
-        Both points are always drawn. If only the needed one were drawn, the time of the draw would
-        reveal which one it was. All coordinates are free, except the one at the pivot of the value,
-        its leading 1. The free coordinates are those of a point of PG(t-2, q) for a kept answer,
-        and arbitrary for a lie. The last coordinate then makes the product with the value 0 or 1.
-        Every point that is not orthogonal has exactly one vector with product 1, so that no draw is
-        rejected.
+        Both points are always drawn. If only the needed point were drawn, the time of the draw
+        would reveal which point was needed. All coordinates are free, except the one at the pivot
+        of the value, its leading 1. For a kept answer, the free coordinates are those of a point of
+        PG(t-2, q); for a lie, they are arbitrary. The last coordinate then makes the product with
+        the value 0 or 1. Every point that is not orthogonal has exactly one vector with product 1,
+        so that no draw is rejected.
 
-        The vector is divided by its first coordinate other than 0, even by 1 and always in the same
-        number of steps, because the probability of a 1 depends on the case, too.
+        The vector is divided by its first nonzero coordinate, even if this is 1, and always in the
+        same number of steps. Otherwise, the time would reveal the case, because the probability of
+        a 1 differs between the cases.
 
         The points after those of PG(t-2, q) have a 1 and any t - 1 digits. A lie is drawn from
-        these points without the 1, so that the same steps yield the free coordinates in either
-        case.
+        these points, without the 1. Thus the same steps yield the free coordinates in both cases.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

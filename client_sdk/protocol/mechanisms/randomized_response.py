@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Channel):
-    """The channel on two symbols; the truth is kept with probability ``keep_numerator`` / 2**64."""
+    """The channel on two symbols. The truth is kept with probability ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "randomized-response"
     says_truth: ClassVar[bool] = True
@@ -45,7 +45,7 @@ class RandomizedResponse(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {"keep_numerator": self.keep_numerator}
 
     @property

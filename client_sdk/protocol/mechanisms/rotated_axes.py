@@ -1,12 +1,12 @@
-"""Rotated axes: a report names a signed axis of a random rotation, probably one near the vector.
+"""Rotated axes: a report names a signed axis of a random rotation, often one near the vector.
 
 One of B public rotations is drawn and applied to the vector. The s coordinates with the largest
 magnitudes then determine s favored axes among the 2 D signed axes. With a known probability, a
 favored axis is reported; otherwise, one of the 2 D - s other axes. Privacy depends only on the
 number of favored axes, and is therefore the same for every vector and rotation.
 
-Because the number of rotations is finite, estimates have a small bias. Each window has different
-rotations, so the biases of several windows average out.
+Because the number of rotations is finite, estimates have a small bias. Each window uses different
+rotations, so that the biases of several windows average out.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
 tradeoffs in distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 AXES: Final = 2**19
 """The number of axes of all rotations together. A tally counts both directions of each axis, and
-takes some megabytes."""
+takes a few megabytes."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
 """Pairs of an epsilon and the minimum dimension D for requests up to this epsilon. In lower
@@ -57,13 +57,14 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Pairs of an epsilon and the number of favored axes per million axes, with linear interpolation
-between them. Halfway between two pairs below epsilon 8, the variance is 0.02% too large."""
+"""Pairs of an epsilon and the number of favored axes per million axes. Values between the pairs are
+interpolated linearly. Halfway between two pairs below epsilon 8, the variance is 0.02% too large.
+"""
 
 
 OFFSET = 2**8
-"""Half the step between offsets, divided by D. All offsets span 512 times this number times D, an
-eighth of the usual size of a rotated coordinate, which is 2**20 times D.
+"""Half the difference between neighboring offsets, divided by D. The offsets span 512 times this
+number times D, which is an eighth of the usual size of a rotated coordinate (2**20 times D).
 """
 
 ROUNDS = 3
@@ -88,7 +89,7 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
-    dimension = max(least, 1 << length.bit_length())  # above the length: one coordinate is added
+    dimension = max(least, 1 << length.bit_length())  # above the length, because one coordinate is added
     favoured = max(1, round(2 * dimension * _share(epsilon)))
     return Rotations(dimension, AXES // dimension, favoured)
 
@@ -110,8 +111,8 @@ class RotatedAxes(Channel):
         rotations: B, at least 1.
         favoured: s, from 1 to D.
         keep_numerator: the probability that a favored axis is reported, times 2**64.
-        window: the name of the window to which the rotations belong. The name does not affect
-            epsilon and is not part of the edition.
+        window: the name of the window whose rotations are used. The name does not affect epsilon,
+            and is not part of the edition.
 
     """
 
@@ -153,7 +154,7 @@ class RotatedAxes(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {
             "dimension": self.dimension,
             "rotations": self.rotations,
@@ -178,8 +179,8 @@ class RotatedAxes(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for a vector of D integers, as its kind encodes it.
 
-        A favored axis and another axis are always drawn. If only the needed one were drawn, the
-        time of the draw would reveal which one it was.
+        A favored axis and another axis are always drawn. If only the needed axis were drawn, the
+        time of the draw would reveal which axis was needed.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -191,7 +192,8 @@ class RotatedAxes(Channel):
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
         """Return the s signed axes of largest magnitude, ascending: 2 j for e_j, 2 j + 1 for -e_j.
 
-        If magnitudes are equal, the earlier coordinate counts as larger; 0 counts as positive.
+        If magnitudes are equal, the earlier coordinate comes first. A coordinate of 0 counts as
+        positive.
         """
         largest = sorted(range(self.dimension), key=[-abs(value) for value in turned].__getitem__)[: self.favoured]
         return sorted(2 * place + (turned[place] < 0) for place in largest)
@@ -204,11 +206,11 @@ class RotatedAxes(Channel):
 
 
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a rotated vector of D integers, with a small offset on each coordinate, for ranking.
+    """Return a rotated vector of D integers, with small offsets that make its order random.
 
     The rotation of a vector with few nonzero coordinates has many equal coordinates. Without
-    offsets, even the smallest change of the vector would decide the order of equal coordinates, and
-    the effect of this change on the mean would be a hundred times too large.
+    offsets, even the smallest change of the vector would decide the order of equal coordinates. The
+    effect of this change on the mean would then be a hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 
@@ -237,8 +239,8 @@ def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
 def hadamard(values: list[int]) -> list[int]:
     """Return the unnormalized Walsh-Hadamard transform of 2**k integers, in natural order.
 
-    Each pass transforms along the lowest bit of the index and moves this bit to the top, so that k
-    passes restore the order.
+    Each pass transforms along the lowest bit of the index and moves this bit to the top. After k
+    passes, the order is therefore restored.
     """
     for _ in range(len(values).bit_length() - 1):
         even, odd = values[::2], values[1::2]

@@ -1,14 +1,15 @@
-"""Square wave: a report is likelier within a band of the best width around the answer.
+"""Square wave: a report is more likely within a band of the best width around the answer.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
-local differential privacy", section 5.1 to 5.3: as a fraction of the range, the half-width b =
+local differential privacy", section 5.1 to 5.3. As a fraction of the range, the half-width b =
 (epsilon e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) maximizes the
 mutual information between answer and symbol.
 
-Inputs are the k points 0..k-1 of a grid; symbols are the m = k - 1 + width points of a longer grid.
-Input x gives weight ``heavy`` to each of the ``width`` symbols x..x+width-1 and weight ``light`` to
-every other symbol. The band is never cut at an end. All rows therefore have the same total, the
-expected symbol is exactly linear in x, and four integers define the law without a table.
+Inputs are the k points 0..k-1 of a grid. Symbols are the m = k - 1 + width points of a longer grid.
+Input x gives weight ``heavy`` to each of the ``width`` symbols x..x+width-1, and weight ``light``
+to every other symbol. The band is never cut off at an end of the grid. Therefore the weights for
+every input have the same sum, the expected symbol is exactly linear in x, and four integers define
+the channel.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of inputs, which are the ends of 256 bins. Up to epsilon 4, bins that were four times
-finer reduced the distance to the truth by less than 2%."""
+"""The number of inputs, which are the ends of 256 bins. With four times as many bins, up to epsilon
+4, the distance to the true distribution was less than 2% smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class SquareWave(Channel):
-    """The channel of a sliding band.
+    """The channel of a band that moves with the answer.
 
     Attributes:
         inputs: k, at least 2.
@@ -61,10 +62,10 @@ class SquareWave(Channel):
         Args:
             epsilon: the request.
             points: the number of inputs.
-            most: the maximum sum of a row's weights.
+            most: the maximum sum of the weights for an input.
 
         Raises:
-            ValueError: if the total cannot resolve a weight.
+            ValueError: if the sum is too small to represent a weight.
 
         """
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
@@ -75,22 +76,22 @@ class SquareWave(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols that the sliding band reaches."""
+        """The number of symbols that belong to any band."""
         return self.inputs - 1 + self.width
 
     @property
     def total(self) -> int:
-        """The sum of a row's weights, the same for every input."""
+        """The sum of the weights of all symbols, which is the same for every input."""
         return self.width * self.heavy + (self.inputs - 1) * self.light
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that define the channel."""
         return {"inputs": self.inputs, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """``heavy`` / ``light``: symbol 0 is in the band of input 0 and in no other."""
+        """``heavy`` / ``light``, because symbol 0 is in the band of input 0 only."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -106,14 +107,14 @@ class SquareWave(Channel):
         return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; every input takes one coin."""
+        """Return a symbol for the input ``value``; always draw one coin."""
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:
         """Return the symbol that a drawn number, from 0 to total - 1, selects by the weights.
 
-        The computation takes the same steps for symbols in the band and outside it. Otherwise, its
-        time would reveal which kind of symbol it is.
+        The computation takes the same steps for symbols inside and outside the band. Otherwise, its
+        duration would reveal which kind of symbol was drawn.
         """
         in_band = self.width * self.heavy
         is_beyond = drawn >= in_band
