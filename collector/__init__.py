@@ -1,4 +1,4 @@
-"""Hearsay's collector: judges uploads, and keeps nothing but tallies of perturbed reports."""
+"""Hearsay's collector: judges uploads, and stores only tallies of perturbed reports."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def __getattr__(name: str) -> object:
     """Import ``create_app`` on first use, so that the command can report that Flask is missing."""
     if name != "create_app":
         raise AttributeError(name)
-    from collector.app import create_app  # noqa: PLC0415 saves commands that need no server 199 ms
+    from collector.app import create_app  # noqa: PLC0415 saves 199 ms in commands that need no server
 
     return create_app

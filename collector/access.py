@@ -1,10 +1,10 @@
-"""Access control: the keys of a collector, and the access file that lists them.
+"""Access control: a collector's keys, and the access file that lists them.
 
 A key contains the SHA-256 digest of its secret, not the secret itself. Secrets are long and random
-(`new_secret`), so nobody can derive a secret from its digest. Several keys may have the same name,
-such as the old and the new key while a secret is being replaced.
+(`new_secret`), so nobody can derive a secret from its digest. Several keys may have the same name:
+for example, the old and the new key while a secret is being replaced.
 
-The file is read strictly, and one error lists all of its mistakes.
+The file is parsed strictly, and a single error lists all of its mistakes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from collector.errors import ConfigError, require
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""The length of a secret. 256 random bits cannot be guessed, so a fast digest protects them."""
+"""The length of a secret. Nobody can guess 256 random bits, so a fast digest is secure."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""The form of a key's name, which is safe in a log line and in a key of the store."""
+"""The pattern of a key's name, which must be safe in log lines and in keys of the store."""
 
 NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
@@ -39,7 +39,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Role(StrEnum):
-    """The purpose of a key: to report, to read tallies, or to forward other people's uploads."""
+    """The purpose of a key: to report, to read tallies, or to forward uploads of others."""
 
     UPLOAD = "upload"
     READ = "read"
@@ -48,17 +48,17 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """The permissions of the holder of one secret.
+    """The permissions that a secret gives to its holder.
 
     Attributes:
         name: the holder's name; several keys may have the same name.
         role: the purpose of the key.
         digest: SHA-256 digest of the secret: 32 bytes.
-        quota: for ``upload`` and ``relay``, the number of reports that all keys of this name may
-            send in a UTC day; None for no limit.
-        metrics: for ``read``, the names of the metrics whose tallies the key may read; None for
+        quota: for ``upload`` and ``relay``, the number of reports that all keys of this name
+            together may send in a UTC day; None without a limit.
+        metrics: for ``read``, the metrics whose tallies the key may read; None for all metrics.
             all.
-        preliminary: for ``read``, whether the key may look at open windows.
+        preliminary: for ``read``, whether the key may read tallies of open windows.
 
     """
 
@@ -86,8 +86,8 @@ class Access:
 
     Attributes:
         keys: the keys, in the file's order.
-        uploads_are_open: whether anybody may report. The access file must say so explicitly. A file
-            without an upload key does not open uploads by itself.
+        uploads_are_open: whether anybody may report. The access file must say so explicitly: the
+            absence of upload keys is not enough.
 
     """
 
@@ -95,11 +95,11 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key with this secret, or None. The time taken does not depend on the match."""
+        """Return the key with this secret, or None, in a time that does not depend on the match."""
         digest = digest_of(secret)
         match = None
         for key in self.keys:
-            # all keys are compared: if the search stopped at a match, its time would reveal the key
+            # compare all keys: if the search stopped at a match, its duration would reveal the key
             if hmac.compare_digest(key.digest, digest):
                 match = key
         return match
@@ -115,7 +115,7 @@ class Access:
 
 
 def new_secret() -> str:
-    """Return a new secret, in characters that any header can carry."""
+    """Return a new secret that contains only characters allowed in any header."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
@@ -135,9 +135,9 @@ UPLOADS_RULE = (
     'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
     'report, or uploads = "keys" to accept uploads from relays only'
 )
-"""The error for a file that has no upload key and does not say who may report.
+"""The error for a file without an upload key that does not say who may report.
 
-Removing the last upload key must not open uploads to everybody by accident.
+Nobody must open uploads to everybody by accidentally removing the last upload key.
 """
 
 
@@ -203,7 +203,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 def _read_key(table: TomlTable) -> AccessKey:
     """Read one key.
 
-    The table records the mistakes; in the returned key, placeholders replace the wrong values.
+    The table records mistakes. In the returned key, placeholders replace invalid values.
     """
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):

@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds after which a client may retry if the store is down: about the time of a restart."""
+"""Seconds after which a client may retry if the store is down: about as long as a restart takes."""
 
 FULL_RETRY_AFTER_S = 600
 """Seconds after which a client may retry if the store's memory is full.
 
-By then, remembered upload ids may have expired, or the store may have been given more memory.
+By then, remembered upload ids may have expired, or the operator may have added memory.
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The longest wait (seconds) for a client whose key has used up its daily quota.
+"""The longest wait, in seconds, for a client whose key has used up its daily quota.
 
-The wait is short because the operator may raise the quota at any time.
+The wait is short because the operator may increase the quota at any time.
 """
 
 PREFLIGHT_MAX_AGE_S = 86_400
-"""Seconds for which a browser may cache the answer to a preflight request."""
+"""How many seconds a browser may cache the response to a preflight request."""
 
 PREFLIGHT = (
     ("Access-Control-Allow-Methods", "POST"),
@@ -69,7 +69,7 @@ class NoSessions(SessionInterface):
 class Application(Flask):
     """A Flask application without hooks.
 
-    Flask would look up hooks for every request, which takes a tenth of the request's time.
+    Looking up hooks for every request would take a tenth of the request's time.
     """
 
     session_interface = NoSessions()
@@ -104,15 +104,15 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         served: returns the current definitions and keys, which may change while the service runs.
         store: where uploads are counted.
         cors_origins: origins of web pages that may report.
-        grace_s: seconds for which a window still accepts reports after its end.
-        snapshot_interval_s: minimum number of seconds between two looks at open windows.
+        grace_s: how many seconds after its end a window still accepts reports.
+        snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
-        counters: counts requests for the metrics; by default, new counters that nobody reads.
+        counters: counts requests for the metrics; by default, in new counters that nobody reads.
 
     """
     app = Application(__name__, static_folder=None)
     counters = counters or WorkerCounters()
-    app.url_map.merge_slashes = False  # its redirects would echo the Host header
+    app.url_map.merge_slashes = False  # redirects of merged slashes would repeat the Host header
     service = Service(
         served=served,
         store=store,
@@ -132,7 +132,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the response headers that depend on the collector's state and on the client."""
     headers = []
-    if served.registry.stopped:  # every response, even to a failed request, lists the stopped questions
+    if served.registry.stopped:  # all responses, even to failed requests, list the stopped questions
         headers += [(STOPPED, encode_stopped(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
     if not origins:
         return headers
@@ -148,13 +148,13 @@ def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...])
 def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCounters) -> Response:
     """Return the problem document of a request that failed, and count it."""
     if isinstance(error, StoreUnavailableError):
-        # Nothing is logged: a line would reveal when uploads arrived. Maintenance logs once that
-        # the store is down.
+        # Log nothing: a line would reveal when an upload arrived. Maintenance logs once that the
+        # store is down.
         counters.add(STORE_ERRORS)
     problem = _problem(error, clock)
     if problem.problem is Problem.INTERNAL_ERROR:
-        # The log line names places in our code. It never contains the request, its address or its
-        # body (see collector.log).
+        # The log line contains places in our code. It never contains the request, its address or
+        # its body (see collector.log).
         _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
     counters.add(PROBLEMS, problem.problem.code)
     return problem.response()
@@ -166,7 +166,7 @@ def _problem(error: Exception, clock: Callable[[], float]) -> ProblemError:
             return error
         case MalformedError():
             return ProblemError(BY_CODE[error.code], str(error))
-        case HTTPException():  # found by the framework itself
+        case HTTPException():  # raised by the framework itself
             kept = {name: value for name, value in error.get_headers() if name == "Allow"}
             return ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept)
         case StoreFullError():
@@ -212,7 +212,7 @@ def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGI
 
 
 def _complete(body: Iterable[bytes]) -> list[bytes]:
-    """Return the parts of a body as a list, which the server can send together with the head."""
+    """Return the parts of a body as a list, which the server can send together with the headers."""
     try:
         return list(body)
     finally:

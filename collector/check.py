@@ -1,6 +1,6 @@
 """Checks the registry, the access file and the store before a deployment.
 
-Each check yields results of one line. No check changes the things that it checks.
+Each check yields results of one line. No check changes what it checks.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from collector.store.tally_memory import TallyMemory, free_bytes
 LEAST_FREE_BYTES = 10**9
 """Bytes that must be free on the disk, in addition to twice the size of the store's files.
 
-A rewrite of the append-only file needs room for a new file beside the old one.
+A rewrite of the append-only file needs space for a new file next to the old one.
 """
 
 LEFT_BEHIND_S = 60
-"""Seconds after which a check's test key expires, in case the check ends before removing it."""
+"""After how many seconds a check's test key expires, in case the check ends before removing it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
     "aof-timestamp-enabled": ("no", "its file keeps the times when uploads arrived"),
 }
-"""The settings with which a server keeps as little data as possible.
+"""The settings with which a server stores as little data as possible.
 
 For each setting: the required value, and the consequence of any other value.
 """
@@ -74,8 +74,8 @@ class CheckResult(NamedTuple):
 
     Attributes:
         level: the severity of the result.
-        subject: a word that names the subject of the check.
-        text: the result and, if something is wrong, a remedy.
+        subject: a word that names what was checked.
+        text: the result and, if something is wrong, what to do.
 
     """
 
@@ -85,7 +85,7 @@ class CheckResult(NamedTuple):
 
 
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for an access file, compared with the registry if there is one."""
+    """Yield the results for an access file. If there is a registry, compare the file with it."""
     try:
         access = load_access(path)
     except ConfigError as error:
@@ -144,13 +144,13 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
 def check_store(
     opened: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
 ) -> Iterator[CheckResult]:
-    """Yield the results for a store. A check that depends on a failed check is left out.
+    """Yield the results for a store. If a check fails, checks that depend on it are skipped.
 
     Args:
-        opened: the store, which need not be prepared.
-        promise: the promise that an acknowledgement must make.
+        opened: the store, which may be unprepared.
+        promise: the promise that acknowledgements must make.
         registry: the registry to serve, or None if it cannot be used.
-        grace_s: seconds for which a window must accept reports after its end.
+        grace_s: how many seconds after its end a window must accept reports.
 
     """
     store = opened.shards
@@ -177,10 +177,10 @@ def check_store(
 
 
 def _written(store: Shards) -> CheckResult:
-    """Check whether every shard accepts a write, by writing and removing a meaningless key.
+    """Check whether every shard accepts a write: write a key without meaning, then remove it.
 
     Raises:
-        StoreUnavailableError: if a shard does not accept it.
+        StoreUnavailableError: if a shard does not accept the write.
 
     """
     numbers = range(store.number_of_new)
@@ -225,9 +225,9 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names of the settings with which a server keeps too much data.
+    """Return the names of the settings with which a server stores too much data.
 
-    Settings that the server does not have are left out.
+    Settings that do not exist on the server are left out.
     """
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
@@ -235,7 +235,7 @@ def _not_forgetful(connection: Connection) -> set[str]:
 def _memory(used: Memory) -> CheckResult:
     """Check whether a server has memory left.
 
-    The limit is the server's own setting or, without this setting, the memory of its machine.
+    The limit is the server's own setting or, without a setting, the memory of its machine.
     """
     if used.part >= FULL:
         return CheckResult(
@@ -247,7 +247,7 @@ def _memory(used: Memory) -> CheckResult:
 
 
 def _clocks(ahead_s: float) -> CheckResult:
-    """Check whether the clock that differs most from this machine's is close enough."""
+    """Check whether the server clock that differs most from this machine's is close enough."""
     if abs(ahead_s) >= APART_S:
         return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
     return CheckResult(
@@ -256,7 +256,7 @@ def _clocks(ahead_s: float) -> CheckResult:
 
 
 def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
-    """Check whether one more window of every question fits into the memory of the servers.
+    """Check whether one more window of every question fits into the servers' memory.
 
     Args:
         needed: the memory of a window.
@@ -271,7 +271,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory that one window of every question needs.
 
-    The memory depends on the number of shards. An imported store has as many shards as the backup.
+    The memory depends on the number of shards, which an imported store takes from its backup.
     """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:

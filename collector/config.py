@@ -20,8 +20,9 @@ TOKEN = re.compile(r"[!-~]+")
 MIN_TOKEN = 16
 """The minimum length of a secret chosen by a person.
 
-Sixteen random hex digits are 64 bits. With a hundred thousand guesses a second over the network,
-finding them would take millions of years, but a word of three letters only a fraction of a second.
+Sixteen random hex digits are 64 bits. With a hundred thousand guesses a second over the network, it
+would take millions of years to find them, but only a fraction of a second to find a word of three
+letters.
 """
 
 MAX_PORT = 65_535
@@ -35,7 +36,7 @@ DAY_S = 24 * HOUR_S
 MAX_GRACE_S = 366 * DAY_S
 """The longest grace period: a year.
 
-With a longer grace period, results would come too late to be useful to anyone.
+With a longer grace period, results would come too late to be useful.
 """
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
@@ -43,8 +44,8 @@ MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 DEFAULT_THREADS = 16
 """The default number of threads in a worker.
 
-A thread waits until the body of its request has arrived. Without a proxy, as many slow senders as
-there are threads can block a worker.
+A thread waits until the whole body of its request has arrived. Without a proxy, a worker is
+therefore blocked if it has as many slow senders as threads.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
@@ -55,37 +56,37 @@ SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectorConfig:
-    """Every setting of a collector.
+    """All settings of a collector.
 
     Attributes:
-        registry: the file of definitions.
+        registry: the file that defines the questions.
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: a Redis or Valkey server, ``redis://``, ``rediss://`` or ``unix://``; or None.
         is_cluster: whether the server at ``redis_url`` is a node of a cluster.
         access_file: the file of keys, or None.
-        read_token: without an access file, the bearer token that reads tallies; otherwise None.
+        read_token: the bearer token that reads tallies if there is no access file; otherwise None.
             Never empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
-        grace_s: seconds for which a window still accepts reports after its end.
-        snapshot_interval_s: minimum number of seconds between two looks at open windows; 0 only in
-            a trial.
+        grace_s: how many seconds after its end a window still accepts reports.
+        snapshot_interval_s: minimum number of seconds between two snapshots of open windows; 0 only
+            in a trial.
         durability: where a report is stored before it is acknowledged.
         copies: if ``durability`` is ``replicated``, the number of replicas, from 1 to 5, that must
             have a report on disk before the report is acknowledged.
-        workers: worker processes, from 1 to 64.
-        threads: threads in each worker that handle requests, from 1 to 256.
+        workers: the number of worker processes, from 1 to 64.
+        threads: the number of threads in each worker that handle requests, from 1 to 256.
         log_format: the format of lines on standard error.
         renames_app: whether to serve a store that belongs to another app, because that app was
-            renamed to this registry's app.
+            renamed to the registry's app.
         allows_unknown_editions: whether to start even if devices report editions that neither the
             registry nor its history defines.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: the memory limit of the embedded store, or None for half of the
             machine's memory.
-        is_trial: whether to count only the reports of trials. A trial has its own store, and shows
-            open windows at any time.
+        is_trial: whether to count only reports of trials. A trial has its own store, and shows open
+            windows at any time.
 
     """
 
@@ -133,8 +134,8 @@ class CollectorConfig:
             (not self.is_trial) <= self.snapshot_interval_s <= MAX_SNAPSHOT_INTERVAL_S,
             f"--snapshot-interval must be from 1 to {MAX_SNAPSHOT_INTERVAL_S} seconds, not {self.snapshot_interval_s}",
         )
-        require_option(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
-        require_option(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
+        require_option(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 as the docstring says
+        require_option(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 as the docstring says
         require_option(
             not self.is_cluster or self.redis_url is not None, "--cluster needs --redis with the URL of any node"
         )
@@ -158,12 +159,12 @@ class CollectorConfig:
 
     @property
     def promise(self) -> Promise:
-        """The promise of where a report is stored before it is acknowledged."""
+        """The promise about where a report is stored before it is acknowledged."""
         return promised(self.durability, self.copies, self.redis_url)
 
 
 def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
-    """Refuse ports that do not exist, and metrics on the port of the service.
+    """Refuse ports that do not exist, and refuse to serve metrics on the port of the service.
 
     Raises:
         OptionError: if a port is refused; the message names the option.
@@ -177,7 +178,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
-    """Refuse a memory limit that cannot work for the embedded store.
+    """Refuse a memory limit with which the embedded store cannot work.
 
     Raises:
         OptionError: if there is no embedded store, or the limit is too low.
@@ -198,7 +199,7 @@ def require_long(secret: str | None, what: str) -> None:
 
     Args:
         secret: the secret, or None if there is none to check.
-        what: the name of the secret in the error.
+        what: the name of the secret in the error message.
 
     Raises:
         ConfigError: if the secret is too short. The message says how to create another secret.
@@ -223,10 +224,10 @@ def _is_origin(text: str) -> bool:
 
 
 def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
-    """Read ``HOST:PORT``. An IPv6 address is in brackets.
+    """Parse ``HOST:PORT``. An IPv6 address is in brackets.
 
     Raises:
-        OptionError: if the text has another form.
+        OptionError: if the text has another format.
 
     """
     host, _, port = text.rpartition(":")
@@ -236,10 +237,10 @@ def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
 
 
 def parse_size(text: str, option: str) -> int:
-    """Read a number of bytes, such as ``1073741824``, ``1024M`` or ``1G``.
+    """Parse a number of bytes, such as ``1073741824``, ``1024M`` or ``1G``.
 
     Raises:
-        OptionError: if the text has another form.
+        OptionError: if the text has another format.
 
     """
     match = SIZE.fullmatch(text)

@@ -1,19 +1,19 @@
-"""The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
+"""The workers' counters: 64-bit cells in shared memory, with one row for each worker.
 
 Counting is an addition in shared memory, without a message or a system call. A worker owns its row
-of the shared counters for as long as the worker lives. When it dies, the next worker takes over the
-row. Counters therefore never decrease, and there are never more rows than workers that ran at the
-same time.
+of the shared counters as long as it lives. When it dies, the next worker takes over the row.
+Therefore counters never decrease, and there are never more rows than the largest number of workers
+that ran at the same time.
 
 The multiprocess mode of prometheus_client has three disadvantages. It uses a folder of files, which
-a killed collector leaves behind, while the file of these cells has no name. Its files are sparse at
-first, so on a full disk, a worker that counts would be killed (SIGBUS); here, such a worker is only
-missing from the metrics. That mode also takes longer: 3.56 us per upload, instead of 1.10 us here.
+a killed collector leaves behind, whereas the file of these cells has no name. Its files are sparse
+at first, so that on a full disk, counting kills the worker (SIGBUS); here, such a worker is only
+missing from the metrics. And it is slower: 3.56 us per upload, instead of 1.10 us here.
 
 The counters count only uploads, perturbed reports and requests. No counter belongs to a symbol, a
-metric or a device. A relay uses the same counters, and updates its counts of uploads only when a
-batch is sent or ends. Its metrics therefore reveal no more about the arrival time of an upload than
-the collector sees.
+metric or a device. A relay uses the same counters, and updates its counts of uploads only when it
+has sent a batch or given it up. Therefore its metrics reveal no more about the arrival time of an
+upload than the collector can see.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process keeps its row locked until it ends, however it ends. If a process has died, the next
-    process continues in its row. The lock belongs to the process, not to the open file, which all
-    processes inherit. The lock would end as soon as the process closed any of its descriptors of
-    the file, so a process keeps all of them open.
+    A process keeps its row locked until it ends, for whatever reason. After a process has died,
+    another process continues in its row. The lock belongs to the process, not to the open file,
+    which all processes inherit. But the lock would end as soon as the process closed any of its
+    descriptors of the file, so a process keeps all of them open.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
@@ -64,7 +64,7 @@ class SharedCounters:
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
-        """Return the values with which a process that is being started recreates the counters."""
+        """Return the values with which a newly started process recreates the counters."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
@@ -75,12 +75,12 @@ class SharedCounters:
 
         """
         for start in count(0, self._stride):
-            with suppress(BlockingIOError, PermissionError):  # another process has it; the error depends on the system
+            with suppress(BlockingIOError, PermissionError):  # locked by another process; errors differ by system
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
                 missing = start + self._stride - os.fstat(self._descriptor).st_size
                 if missing > 0:
-                    # the row is written, not left sparse: if the disk had no room for it, using the
-                    # row would kill the process
+                    # write the row instead of leaving it sparse: if the disk had no space for it,
+                    # using the row would kill the process
                     os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
                 return mmap.mmap(self._descriptor, self._stride, offset=start)
         raise AssertionError("unreachable: the rows do not end")
@@ -100,7 +100,7 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of latency buckets (seconds), from half a millisecond to the store's time limit."""
+"""Upper bounds of the latency buckets (seconds), up to the time limit of the store."""
 
 OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 
@@ -112,7 +112,7 @@ RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
 ANSWERED, UNANSWERED = "answered", "unanswered"
 
 UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
-"""Why a batch has no answers: no valid answer arrived, the key was refused, or no device waited."""
+"""Why a batch has no responses: no valid one arrived, the key was refused, or no device waited."""
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     UPLOADS: ("counted", REFUSED, "duplicate"),
@@ -150,9 +150,9 @@ class WorkerCounters:
     """The counters of one process, for all its threads."""
 
     def __init__(self, shared_counters: SharedCounters | None = None) -> None:
-        """Take a row that no living process owns.
+        """Use a row that no living process owns.
 
-        Without shared counters, count in this process's memory only.
+        Without shared counters, count only in this process's memory.
         """
         self._lock = threading.Lock()
         self._cells = memoryview(_memory(shared_counters)).cast("q")
@@ -189,7 +189,7 @@ class WorkerCounters:
 
         Args:
             operation: the operation's name.
-            elapsed_ns: nanoseconds that the request took.
+            elapsed_ns: how many nanoseconds the request took.
 
         """
         first = _HISTOGRAM.get(operation, _HISTOGRAM[OTHER])
@@ -213,7 +213,7 @@ class Totals:
         return self._cells[_CELL[name, label]]
 
     def latency(self, operation: str) -> tuple[list[int], float]:
-        """Return the number of requests per bucket and of slower ones, and their total seconds."""
+        """Return the number of requests per bucket, of slower requests, and their total seconds."""
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
         return buckets, sum_ns / 1e9
@@ -237,7 +237,7 @@ def new_shared_counters() -> SharedCounters:
 def _memory(shared_counters: SharedCounters | None) -> mmap.mmap | bytearray:
     """Return the memory in which a worker counts.
 
-    If there is no room for a row, the worker still runs, but is missing from the metrics.
+    If there is no space for a row, the worker runs anyway, but is missing from the metrics.
     """
     if shared_counters is not None:
         try:

@@ -6,34 +6,34 @@ from client_sdk.protocol.errors import HearsayError
 
 
 class ConfigError(HearsayError):
-    """A setting that cannot be used. The message names the setting and a correct value."""
+    """A setting cannot be used. The message names the setting and a correct value."""
 
 
 class OptionError(ConfigError):
-    """A command line that is invalid, regardless of the machine and the store."""
+    """A command line is invalid, regardless of the machine and the store."""
 
 
 class StoreUnavailableError(HearsayError):
-    """The store failed or did not answer. No upload was counted in part, and a retry is safe."""
+    """The store failed or did not respond. No upload was counted in part, and a retry is safe."""
 
 
 class StoreFullError(StoreUnavailableError):
     """The store's memory is full.
 
-    The upload was not counted, and all acknowledged reports are kept.
+    The upload was not counted, and all acknowledged reports are still stored.
     """
 
 
 class QuotaExceededError(HearsayError):
-    """The upload would exceed its daily allowance, so the store counted and remembered nothing."""
+    """The upload would exceed its daily allowance. The store did not count or remember it."""
 
 
-def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
+def require(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence
     """Raise `ConfigError` unless a setting can be used.
 
     Args:
         holds: whether the setting can be used.
-        problem: the error text for a setting that cannot be used.
+        problem: the error message if the setting cannot be used.
 
     Raises:
         ConfigError: if the setting cannot be used.
@@ -43,12 +43,12 @@ def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sente
         raise ConfigError(problem)
 
 
-def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
+def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence
     """Raise `OptionError` unless a command line is valid.
 
     Args:
         holds: whether the command line is valid.
-        problem: the error text for a command line that is not valid.
+        problem: the error message if the command line is invalid.
 
     Raises:
         OptionError: if the command line is not valid.
@@ -74,7 +74,7 @@ _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def in_units(number: int) -> str:
-    """Return a number of bytes as people read it, such as ``512 bytes`` or ``7.3 GB``."""
+    """Return a number of bytes in a readable form, such as ``512 bytes`` or ``7.3 GB``."""
     for bytes_each, unit in _UNITS:
         if number >= bytes_each:
             return f"{number / bytes_each:,.{0 if number >= 10 * bytes_each else 1}f} {unit}"

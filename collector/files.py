@@ -1,8 +1,8 @@
-"""Files that are written completely or not at all, and files without a name.
+"""Files that are replaced completely or not at all, and files without a name.
 
-A file is replaced as a whole: the new content is written to a file beside it, synced to disk, and
-then renamed. A file without a name is shared by the processes that have it open, and leaves nothing
-behind.
+To replace a file, the new content is written to a file next to it, synced to disk, and then
+renamed. A file without a name is shared by the processes that have it open. It leaves nothing on
+the disk when they end.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from collector.errors import ConfigError
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces `path` on disk when the context ends without an error.
+    """Open a file that replaces `path` on disk if the context ends without an error.
 
-    Only its owner can read the new file. If the path is a symbolic link, the link's target is
+    Only the owner can read the new file. If the path is a symbolic link, the link's target is
     replaced.
 
     Raises:
@@ -30,7 +30,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     """
     target = path.resolve()
-    if target.exists() and not target.is_file():  # a rename would replace a device with a file
+    if target.exists() and not target.is_file():  # a rename would replace a device by a file
         raise ConfigError(f"{path} is not a file; name one that may be overwritten")
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as file:
@@ -60,7 +60,7 @@ def _put_on_disk(folder: Path) -> None:
 
 
 def unlinked_file() -> int:
-    """Return the descriptor of a new, empty file.
+    """Return the descriptor of a new, empty file without a name.
 
     Raises:
         ConfigError: if no file can be created.

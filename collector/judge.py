@@ -1,9 +1,10 @@
-"""Judges an upload: decides which reports count in which tallies, and why the others are refused.
+"""Judges an upload: decides which reports are added to which tallies, and why others are refused.
 
-The module does no IO: even the time is an argument.
+This module does no IO. Even the time is an argument.
 
-Windows and grace periods begin and end at whole seconds. The ruling on a metric, edition and window
-is therefore valid for a whole second, and is computed once per second instead of once per report.
+Windows and grace periods begin and end at whole seconds. The decision on a metric, edition and
+window is therefore valid for a whole second. This decision, called a *ruling*, is computed once per
+second instead of once per report.
 """
 
 from __future__ import annotations
@@ -19,31 +20,32 @@ from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 
 IDS_OUTLIVE_S = 86_400
-"""Seconds for which an upload id is remembered after its last window has closed: a day.
+"""How many seconds after its last window has closed an upload's id is remembered: a day.
 
 If an acknowledgement is lost just before the window closes, the client can still send the upload
-again and get the first answer.
+again and get the first response.
 """
 
 CLOCKS_APART_S = 7 * 86_400
-"""The maximum difference in seconds between clocks that judge two attempts of an upload: a week.
+"""The maximum difference, in seconds, between clocks that judge two attempts of an upload: a week.
 
-An id is stored under one window of the upload, and another collector may have chosen it by a wrong
-clock. The store searches every window that a clock within this difference could choose, so nothing
-counts twice. An upload may name 256 windows, but the store searches only about thirty of them,
-because searching a window takes as long as counting a report.
+An id is stored under one window of the upload. Another collector, with a wrong clock, may have
+stored the same id under another window. The store therefore searches every window that a clock
+within this difference may have chosen, so that nothing counts twice. An upload may name 256
+windows, but the store searches only about thirty of them, because searching a window takes as long
+as counting a report.
 """
 
 RULINGS = 4096
-"""The maximum number of cached rulings, which is enough for all metrics in every open window."""
+"""The maximum number of cached rulings: enough for all metrics in all open windows."""
 
 
 class TallyLabel(NamedTuple):
-    """The tally that a report is added to.
+    """The tally to which a report is added.
 
     Attributes:
         tally: the tally's name, METRIC:EDITION:WINDOW.
-        symbols: the number of symbols in the alphabet; 0 for an unknown metric.
+        symbols: the number of possible symbols; 0 for an unknown metric.
 
     """
 
@@ -57,12 +59,12 @@ class TallyLabel(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """The number of reports that may be counted for one name until the end of a day.
+    """The number of reports that may be counted under one name until the end of a day.
 
     Attributes:
         name: the owner of the allowance, such as the name of an upload key; never an address.
         limit: how many reports may be counted, at least 1.
-        expires_at: Unix seconds of the end of the UTC day, when the next allowance begins.
+        expires_at: the end of the UTC day in Unix seconds, when the next allowance begins.
 
     """
 
@@ -72,20 +74,21 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The decision on an upload, which applies if the store has not seen the upload before.
+    """The decision on an upload, which is valid if the store has not received the upload before.
 
     Attributes:
         upload: the upload's id.
         reports: the number of reports in the upload.
         additions: for each label, the symbols of the accepted reports, by the index of the report
             in the upload.
-        refused: the index of each refused report and the reason, by rising index.
-        ends: the ends of those windows of the upload (Unix seconds, the latest first) under which
-            another attempt may have stored the id. That attempt may have been judged with another
+        refused: the index of each refused report and the reason, in ascending order of the index.
+        ends: the windows of the upload under which another attempt may have stored the id: their
+            ends in Unix seconds, the latest first. That attempt may have been judged with another
             registry, and by a clock that differs from this one by up to CLOCKS_APART_S.
         latest_end: the latest end of a window with an accepted report (Unix seconds), under which
             the id is stored; 0 if no report is accepted, because no id then needs to be remembered.
-        remember_until: Unix seconds until which the id is remembered; 0 if no report is accepted.
+        remember_until: until when the id is remembered, in Unix seconds; 0 if no report is
+            accepted.
         allowance: the allowance to which the counted reports are charged, or None.
 
     """
@@ -100,7 +103,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the judgement for the case that the named windows no longer accept reports."""
+        """Return the judgement if the named windows no longer accept reports."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -112,17 +115,16 @@ class Judgement(NamedTuple):
 
 
 class _Ruling(NamedTuple):
-    """The ruling on all reports of a metric, edition and window.
+    """The decision on all reports of a metric, edition and window.
 
     Attributes:
         refusal: the reason why the reports never count, or None.
         out_of_time: the reason why the reports do not count at this time, or None.
         label: the tally to which the reports are added if they count.
-        ends_at: Unix seconds of the window's end.
+        ends_at: the end of the window in Unix seconds.
         may_have_id: whether another attempt may have stored an upload's id under this window.
-        remember_until: Unix seconds until which the id of an upload is remembered if one of the
-            reports counts.
-
+        remember_until: if one of the reports counts, until when the id of its upload is remembered,
+            in Unix seconds.
     """
 
     refusal: Refusal | None
@@ -138,14 +140,14 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The rule for all rulings of one second, with the arguments that it was made from.
+    """The function that returns all rulings of one second, and the arguments it was made from.
 
     Attributes:
         registry: the definitions of the metrics.
-        once: the editions that were ever served.
+        once: all editions that were ever served.
         now_s: Unix seconds, a whole number.
-        grace_s: seconds for which a window still accepts reports after its end.
-        rule: the rule.
+        grace_s: how many seconds after its end a window still accepts reports.
+        rule: the function.
 
     """
 
@@ -168,9 +170,9 @@ def judge(
         upload: the upload.
         registry: the definitions of the metrics, including former definitions.
         now_s: Unix seconds.
-        grace_s: seconds for which a window still accepts reports after its end.
-        once: the editions that were ever served, as METRIC:EDITION. If the registry lacks a
-            report's edition, the report comes from an older app if `once` contains the edition,
+        grace_s: how many seconds after its end a window still accepts reports.
+        once: all editions that were ever served, as METRIC:EDITION. Suppose that the registry lacks
+            a report's edition. If `once` contains the edition, the report comes from an older app,
             and otherwise from a newer app.
 
     """
@@ -186,7 +188,7 @@ def judge_all(  # noqa: PLR0913 as `judge`
     once: frozenset[str] = NONE_ONCE,
     allowance: Allowance | None = None,
 ) -> list[Judgement]:
-    """Judge several uploads as of the same instant."""
+    """Judge several uploads at the same instant."""
     rule = _rules(registry, now_s, grace_s, once)
     return [_judge(upload, rule, allowance) for upload in uploads]
 
@@ -241,7 +243,7 @@ _latest: _Second | None = None
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
     """Return the rule for the second that contains `now_s`. The latest rule is cached."""
-    global _latest  # noqa: PLW0603 replaced as a whole; every thread would store the same value
+    global _latest  # noqa: PLW0603 replaced atomically; every thread would store the same value
     second_s = now_s // 1
     latest = _latest
     is_another = latest is None or latest.registry is not registry or latest.once is not once

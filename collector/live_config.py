@@ -1,7 +1,7 @@
-"""The definitions and keys that are served, and their changes while the service runs.
+"""The definitions and keys that the collector uses, and their changes while it runs.
 
-The main process reloads the access file when this file changes, and all files on a signal. It
-shares the resulting definitions and keys with the workers.
+The main process reloads the access file when the file changes, and reloads all files on a signal.
+It shares the resulting definitions and keys with the workers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collector.log import Event
 from collector.systemd import READY, notify, reloading
 
 LOOK_S = 1.0
-"""Seconds between two looks at the access file.
+"""Seconds between two checks of the access file.
 
 A key that is removed from the file stops working within this time.
 """
@@ -42,12 +42,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Served:
-    """The definitions and keys at one time. This state never changes, but is replaced as a whole.
+    """The definitions and keys at one time. This object never changes, but is replaced by another.
 
     Attributes:
         registry: the definitions of the metrics, including former definitions.
         access: the keys.
-        once: the editions that the store has ever served, as METRIC:EDITION.
+        once: all editions that the store has ever served, as METRIC:EDITION.
 
     """
 
@@ -57,7 +57,7 @@ class Served:
 
     @cached_property
     def document(self) -> bytes:
-        """The registry as a JSON document that anybody may read."""
+        """The registry as a public JSON document."""
         return registry_document(self.registry)
 
 
@@ -65,11 +65,11 @@ DIGEST_BYTES = 32
 
 
 class SharedState:
-    """The latest state, shared by all processes: the main process posts it, and workers read it.
+    """The latest state, shared by all processes: the main process writes it, and workers read it.
 
     The state is in a file without a name that all processes keep open. Nobody can remove or replace
     the file, workers that start later inherit it, and no process waits for another. The file begins
-    with a digest of the state, so that a reader can tell whether the state is complete.
+    with a digest of the state, so that a reader can detect an incomplete state.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -83,7 +83,7 @@ class SharedState:
         """Return a new shared state.
 
         Raises:
-            ConfigError: if no temporary file can be made or filled.
+            ConfigError: if no temporary file can be created or filled.
 
         """
         shared_state = cls(unlinked_file())
@@ -96,21 +96,21 @@ class SharedState:
         return shared_state
 
     def __reduce__(self) -> tuple[Callable[[Any], SharedState], tuple[Any]]:
-        """Return the values with which a worker that is being started recreates this object."""
+        """Return the values with which a newly started worker recreates this object."""
         return _adopt, (DupFd(self._descriptor),)
 
     def post(self, served: Served) -> None:
         """Replace the state.
 
         Raises:
-            OSError: if the disk has no room for the state; the previous state remains.
+            OSError: if the disk has no space for the state. The previous state remains.
 
         """
         state = pickle.dumps(served)
         entry = sha256(state).digest() + state
         size = os.fstat(self._descriptor).st_size
         try:
-            self._write(entry[size:], size)  # first, because the disk may lack room for this part
+            self._write(entry[size:], size)  # first, because the disk may lack space for this part
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -123,34 +123,34 @@ class SharedState:
             written += os.pwrite(self._descriptor, part[written:], start + written)
 
     def latest(self) -> Served:
-        """Return the latest state: the same object until a new state is posted. Thread-safe.
+        """Return the latest state: the same object until there is a new state. Thread-safe.
 
-        While a new state is being written, or if the disk had no room for a new state, the result
-        is the previous state.
+        While a new state is being written, or if the disk had no space for it, return the previous
+        state.
         """
         while True:
-            latest = self._latest  # read once and replaced as a whole, because of other threads
+            latest = self._latest  # read it once, because other threads may replace it
             if latest is not None and self._present_digest() == latest[0]:
                 return latest[1]
             entry = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
             digest, state = entry[:DIGEST_BYTES], entry[DIGEST_BYTES:]
             if sha256(state).digest() == digest:
-                self._latest = digest, pickle.loads(state)  # noqa: S301 only the main process writes there
+                self._latest = digest, pickle.loads(state)  # noqa: S301 only the main process writes to this file
             elif latest is not None:
                 return latest[1]
 
     def _present_digest(self) -> bytes:
         """Return the digest from shared memory.
 
-        Every response needs the digest. When a system call was used to read the digest, another
-        thread could take over the interpreter, which cost a busy worker a tenth of its time.
+        Every response needs the digest. Reading it with a system call let another thread take over
+        the interpreter, which cost a busy worker a tenth of its time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
         return self._digest[:]
 
 
-def _adopt(descriptor: Any) -> SharedState:  # noqa: ANN401 multiprocessing's own wrapper of a descriptor
+def _adopt(descriptor: Any) -> SharedState:  # noqa: ANN401 multiprocessing's own wrapper for a descriptor
     return SharedState(descriptor.detach())
 
 
@@ -161,7 +161,7 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a registry that, even with its history, lacks an edition that is being served.
+    """Refuse a registry that lacks an edition in use, even with its history.
 
     Raises:
         RegistryError: if an edition is missing. The message lists every metric with a missing
@@ -185,11 +185,11 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse keys that would open uploads to everybody.
 
-    An operator who wants open uploads can restart the collector. An operator who opened uploads by
-    mistake notices the mistake before it has an effect.
+    An operator who wants open uploads can restart the collector. An operator who has opened uploads
+    by mistake notices the mistake before it takes effect.
 
     Raises:
-        ConfigError: if the keys would open uploads; the message says how to open them on purpose.
+        ConfigError: if the keys would open uploads; the message says how to do this on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:
@@ -200,9 +200,9 @@ def require_as_closed(served: Access, new: Access) -> None:
 
 
 class Reloader:
-    """A thread that keeps the served definitions and keys up to date until it is stopped.
+    """A thread that updates the definitions and keys in use until it is stopped.
 
-    If a file cannot be used, the state remains as it is.
+    If a file cannot be used, the state does not change.
 
     Attributes:
         served: the current state.
@@ -217,7 +217,7 @@ class Reloader:
         publish: Callable[[Served], None],
         admit: Callable[[Registry], frozenset[str]],
     ) -> None:
-        """Store the current state; nothing happens before ``start``.
+        """Store the current state. Nothing happens before ``start``.
 
         Args:
             served: the current state, as read from the files.
@@ -225,7 +225,7 @@ class Reloader:
             access: the access file, or None.
             publish: called with each new state.
             admit: prepares the store for a registry before the registry is published, and returns
-                the editions that were ever served; raises a HearsayError if the registry's tallies
+                all editions that were ever served; raises a HearsayError if the registry's tallies
                 do not fit into the store.
 
         """
@@ -249,16 +249,16 @@ class Reloader:
         self._thread.join()
 
     def request(self) -> None:
-        """Request that all files are read again at the next look.
+        """Request that all files are read again soon.
 
-        Signal handlers call this method, and one call may interrupt another. The method therefore
+        Signal handlers call this method, and one call may interrupt another. Therefore the method
         takes no lock, and increments a counter so that no request is lost.
         """
         self._requests += 1
 
     def look(self, *, requested: bool) -> None:
-        """Read all files if requested; otherwise read the access file if it has changed."""
-        # the stamp is taken before the file is read, so that the next look notices a change of the
+        """Read all files if requested; otherwise, read the access file if it has changed."""
+        # take the stamp before reading the file, so that the next check notices a change of the
         # file during the reading
         stamp = _stamp(self._access)
         new = self.served
@@ -288,7 +288,7 @@ class Reloader:
                 notify(*reloading())
             try:
                 self.look(requested=is_requested)
-            except Exception:  # noqa: BLE001 after any error, the next look may succeed
+            except Exception:  # noqa: BLE001 after any error, the next check may succeed
                 if not failing:
                     _log.exception(
                         "the reload failed, and the collector continues with its present files",
@@ -320,7 +320,7 @@ def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Ser
     try:
         return read(served)
     except HearsayError as error:
-        mistakes = "; ".join(str(error).splitlines())  # one line for one event
+        mistakes = "; ".join(str(error).splitlines())  # one line for each event
         _log.warning(
             "the %s was not reloaded, and the previous one stays in force: %s",
             file,
@@ -340,11 +340,10 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 
 
 def registry_document(registry: Registry) -> bytes:
-    """Return the registry in the form that the collector shows to everybody.
+    """Return the public JSON document of a registry.
 
-    The JSON document lists every metric, former definitions first, and every stopped question,
-    which relays read from this document. It contains exact integers, and everything needed to
-    derive each edition.
+    The document lists all metrics, former definitions first, and all stopped questions, which
+    relays read here. It contains exact integers, and everything needed to compute each edition.
     """
     metrics = [
         {
@@ -371,5 +370,5 @@ def registry_document(registry: Registry) -> bytes:
 
 
 def _texts(integers: int | tuple[int, ...]) -> str | list[str]:
-    """Return integers as strings, which every JSON reader reads exactly."""
+    """Return integers as strings, which every JSON parser reads exactly."""
     return [str(integer) for integer in integers] if isinstance(integers, tuple) else str(integers)

@@ -19,20 +19,20 @@ from collector.store.store_protocol import TallyStore, close_due_windows, look_a
 
 
 class Health(NamedTuple):
-    """The state of the store at the last look.
+    """The state of the store at the last check.
 
     Attributes:
-        is_up: whether the store answered and had lost no acknowledged data.
+        is_up: whether the store responded and had lost no acknowledged data.
         is_noted: whether a loss in the embedded store's file would be detected; always true for
             other stores.
         open_windows: the number of windows that have a tally and accept reports.
         closed_windows: the number of closed windows.
         memory_used: the fraction of its memory that the fullest server uses; 0 before the first
-            look.
-        open_reports: the reports by metric and open window, according to the last look at open
-            windows.
-        clock_is_suspected: whether all recent reports were refused for their windows (`own_clock`).
-        store_restarts: how often the embedded store has ended by itself and was started again;
+            check.
+        open_reports: the reports by metric and open window, from the last snapshot of open windows.
+        clock_is_suspected: whether all recent reports were refused because of their windows
+            (`own_clock`).
+        store_restarts: how often the embedded store has ended unexpectedly and was restarted;
             always 0 for other stores.
 
     """
@@ -50,13 +50,13 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites: 14 minutes.
 
-Even if a rewrite is one tick late, the disk shows the order of uploads for less than 15 minutes.
+Even if a rewrite is one tick late, the order of uploads is on the disk for less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
-"""Seconds until a failed rewrite is tried again.
+"""Seconds after which a failed rewrite is tried again.
 
-If, for example, the disk is full, trying every second would not help.
+For example, trying again every second would not help if the disk is full.
 """
 
 TICK_S = 1.0
@@ -65,7 +65,7 @@ _log = logging.getLogger(__name__)
 
 
 class Log(Protocol):
-    """The store's append-only file, which contains uploads in order until it is rewritten."""
+    """The store's append-only file. Until it is rewritten, it shows the order of uploads."""
 
     def rewrite_log(self) -> bool:
         """Begin a rewrite, and return whether it has begun."""
@@ -75,7 +75,7 @@ class Log(Protocol):
 
 
 class ServerState(NamedTuple):
-    """The state of the store's servers at one look, in fields with the same names as in Health."""
+    """The state of the store's servers at one check. Its fields are explained in Health."""
 
     is_noted: bool = True
     memory_used: float = 0.0
@@ -84,10 +84,10 @@ class ServerState(NamedTuple):
 
 
 class Maintenance:
-    """A thread that does periodic work on the store until the thread is stopped.
+    """A thread that does periodic work on the store until it is stopped.
 
     Attributes:
-        health: the store's state at the last look.
+        health: the store's state at the last check.
 
     """
 
@@ -105,8 +105,8 @@ class Maintenance:
         Args:
             store: the store whose windows are closed.
             log: the append-only file that is rewritten.
-            grace_s: seconds for which a window still accepts reports after its end.
-            every_tick: does further chores once a second, and returns the state of the servers.
+            grace_s: how many seconds after its end a window still accepts reports.
+            every_tick: does other work once a second, and returns the state of the servers.
             clock: returns Unix seconds.
 
         """
@@ -132,17 +132,17 @@ class Maintenance:
         self._thread.join()
 
     def tick(self, monotonic_s: float) -> None:
-        """Do the chores that are due now.
+        """Do the work that is due now.
 
-        The append-only file is also rewritten after a window was closed by the clock, by a command,
-        or by another collector.
+        The append-only file is also rewritten after a window was closed, whether by the clock, by a
+        command, or by another collector.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
             self._look_after_windows()
         finally:
-            # no window can close while a node of the cluster is away, but the files of the other
-            # nodes are still rewritten on time
+            # while a node of the cluster is unavailable, no window can close, but the files of the
+            # other nodes are still rewritten on time
             self._rewrite_when_due(monotonic_s)
 
     def _look_after_windows(self) -> None:
@@ -160,7 +160,7 @@ class Maintenance:
         is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
         is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
         if is_due and self._log.rewrite_log():
-            if self._rewritten_at > float("-inf"):  # every start begins with a rewrite, which is not worth a line
+            if self._rewritten_at > float("-inf"):  # every start begins with a rewrite, which is not worth a log line
                 _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
             self._closed_before = closed
             self._rewritten_at = monotonic_s
@@ -170,13 +170,14 @@ class Maintenance:
         while not self._stopped.wait(TICK_S):
             try:
                 self.tick(time.monotonic())
-            except Exception as error:  # noqa: BLE001 whatever the error is, the next attempt may succeed
-                # A ConfigError means that the embedded store has lost data, and may not even run.
+            except Exception as error:  # noqa: BLE001 after any error, the next attempt may succeed
+                # A ConfigError means that the embedded store has lost data, and may not even be
+                # running.
                 is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
                 if str(error) not in reasons:  # a lost connection may hide a worse problem
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
-                # an old count of reports could be mistaken for a current one
+                # a count from before the error could be mistaken for a current count
                 self.health = self.health._replace(is_up=is_up, open_reports={})
             else:
                 if reasons:
@@ -185,17 +186,17 @@ class Maintenance:
 
 
 LOOK_RETRY_S = 60.0
-"""Seconds until a look that failed is tried again."""
+"""Seconds after which a failed snapshot is tried again."""
 
 
 class OpenReports:
-    """Counts the reports of open windows for Prometheus, from the look that all readers share.
+    """Counts the reports of open windows for Prometheus, from the snapshot that all readers share.
 
-    A count that changed with every scrape would reveal when each report of a metric arrived. This
-    class therefore adds up the counts of the last look. Preliminary results show the same look,
-    which is renewed only once per interval. The first look is taken after the first interval. If
-    it were taken earlier, it would find no reports, and an operator who tries out a new service
-    would see these empty results for an hour.
+    A count that changed with every scrape would reveal when each report of a metric arrived.
+    Therefore this class adds up the counts in the last snapshot. Preliminary results use the same
+    snapshot, which is renewed only once per interval. The first snapshot is taken after the first
+    interval. An earlier snapshot would contain no reports, and an operator who tries out a new
+    service would see these empty results for an hour.
     """
 
     def __init__(
@@ -207,14 +208,14 @@ class OpenReports:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare to look for the first time in ``interval_s`` seconds.
+        """Prepare to take the first snapshot in ``interval_s`` seconds.
 
         Args:
-            store: the store whose windows are looked at.
-            grace_s: seconds for which a window still accepts reports after its end.
-            interval_s: minimum number of seconds between two looks.
+            store: the store whose open windows are counted.
+            grace_s: how many seconds after its end a window still accepts reports.
+            interval_s: minimum number of seconds between two snapshots.
             clock: returns Unix seconds.
-            monotonic: returns seconds that never go back.
+            monotonic: returns the seconds of a monotonic clock.
 
         """
         self._store = store
@@ -226,10 +227,10 @@ class OpenReports:
         self._reports: Mapping[tuple[str, str], int] = {}
 
     def __call__(self) -> Mapping[tuple[str, str], int]:
-        """Return the number of reports by metric and window, according to the last look.
+        """Return the number of reports by metric and window, from the last snapshot.
 
-        If a look fails, the result is empty, because an old count could be mistaken for a current
-        one.
+        If taking a snapshot fails, the result is empty, because earlier counts could be mistaken
+        for current counts.
         """
         if self._monotonic() < self._next_s:
             return self._reports
@@ -242,7 +243,7 @@ class OpenReports:
         return self._reports
 
     def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
-        """Return the number of reports, and the seconds until another look is allowed."""
+        """Return the number of reports, and after how many seconds another snapshot is allowed."""
         now_s = self._clock()
         closed = self._store.closed_windows()
         look = look_at_open_windows(
@@ -251,6 +252,6 @@ class OpenReports:
         reports: Counter[tuple[str, str]] = Counter()
         for tally in look:
             reports[tally.metric, tally.window] += sum(tally.counts)
-        # if a look was taken while the clock was ahead, the next look must not be delayed by the
-        # clock's error
+        # if the last snapshot was taken while the clock was ahead, the clock's error must not delay
+        # the next snapshot
         return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

@@ -1,8 +1,8 @@
-"""Suspects this host's clock if every report is refused because of its window.
+"""Detects that this host's clock may be wrong, because every report is refused for its window.
 
-A store on the same host has the same clock, so comparing the clocks of host and store shows
-nothing. However, reports reveal a wrong clock: if the clocks of some devices are wrong, reports of
-the other devices still count; if this host's clock is wrong, no report counts.
+A store on the same host has the same clock, so comparing the clocks of host and store would show
+nothing. However, reports reveal a wrong clock. If the clocks of some devices are wrong, reports
+from the other devices still count. If this host's clock is wrong, no report counts.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""The number of consecutive reports, all refused for their windows, that makes the clock suspect.
+"""If this many consecutive reports are refused for their windows, the clock is suspected.
 
-One upload can contain 256 reports, so a forger can make the clock suspect while no other device
-sends reports. The suspicion ends with the next report that counts.
+One upload can contain 256 reports. Therefore a forger can make the clock suspect while no other
+device sends reports. The suspicion ends with the next report that counts.
 """
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 class WindowVerdicts(NamedTuple):
     """The number of reports with each verdict since the collector started.
 
-    Other refusals are left out, because they reveal nothing about a clock.
+    Other refusals are left out, because they say nothing about a clock.
 
     Attributes:
         accepted: reports that counted.
@@ -51,12 +51,12 @@ class WindowVerdicts(NamedTuple):
 class OwnClockWatch:
     """Suspects the clock after `SUSPICIOUS` consecutive reports were refused for their windows.
 
-    Refusals count as consecutive if no look between them found an accepted report. A line is logged
-    when the suspicion begins, and another when a report counts again.
+    Refusals are consecutive if no check between them found an accepted report. A line is logged
+    when the suspicion begins, and another line when a report counts again.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
-        """Start a watch.
+        """Store the function that returns the sums.
 
         Args:
             look: returns the current sums, which never decrease.
@@ -67,7 +67,7 @@ class OwnClockWatch:
         self._is_suspected = False
 
     def __call__(self) -> bool:
-        """Look, and return whether the clock is suspected."""
+        """Check the sums, and return whether the clock is suspected."""
         present = self._look()
         if present.accepted > self._start.accepted:
             self._start = present

@@ -2,12 +2,13 @@
 
 Only this module imports prometheus_client.
 
-The resources of each process are reported in a separate series. A sum over the processes would fall
-when a worker ends, and Prometheus would mistake the fall for a counter reset. A worker is named
-after its row of counters: the next worker in the row continues the series, with another start time.
+The resources of each process are reported as a separate series. A sum over the processes would
+decrease when a worker ends, and Prometheus would mistake this for a counter reset. A worker is
+named after its row of counters. The next worker in this row continues the series, with another
+start time.
 
 The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
-and show nothing about a single upload, report or request.
+and reveal nothing about a single upload, report or request.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ _RELAY_COUNTERS = (
 
 @contextmanager
 def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric]]) -> Iterator[None]:
-    """While the context is entered, serve the metrics that a function returns.
+    """Serve the metrics that a function returns, until the context ends.
 
     Raises:
         ConfigError: if the address cannot be used.
@@ -115,7 +116,7 @@ class _Exposition(Collector):
         self._gather = gather
 
     def describe(self) -> Iterable[Metric]:
-        """Describe nothing in advance: this is the only collector, so its names cannot clash."""
+        """Describe nothing in advance: the names of the only collector cannot clash."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -130,7 +131,7 @@ def relay_families(
 
     Args:
         shared_counters: the counters of the relay's worker.
-        clock_ns: the worker's clock: monotonic, in nanoseconds.
+        clock_ns: the worker's monotonic clock, in nanoseconds.
 
     """
     totals = Totals(shared_counters)
@@ -153,7 +154,7 @@ def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric
 
     Args:
         shared_counters: the counters of all processes.
-        health: the store's state at the last look.
+        health: the store's state at the last check.
 
     """
     totals = Totals(shared_counters)
@@ -229,14 +230,14 @@ def _build() -> Metric:
 
 
 def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
-    """Return each worker's process id by name. A replacement has the name of the worker before."""
+    """Return each worker's process id by name. A replacement has the same name."""
     return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
 
 
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
-    """Yield the ``process_*`` metrics of processes, each labeled with its name.
+    """Yield the ``process_*`` metrics of processes, each labeled with the process's name.
 
-    A process that has ended has no metrics. On systems without ``/proc``, no process has any.
+    There are no metrics of processes that have ended, nor on systems without ``/proc``.
     """
     families: dict[str, Metric] = {}
     for name, pid in processes.items():

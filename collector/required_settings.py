@@ -1,4 +1,4 @@
-"""The settings that a server needs so that no acknowledged write is lost. Does no IO."""
+"""The settings with which a server loses no acknowledged write. Without IO."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from collector.errors import ConfigError, require_option
 
 OLDEST_VERSION = (7, 0)
-"""The minimum version of Redis: the first version in which EXPIREAT has NX and GT."""
+"""The minimum version of Redis, because EXPIREAT has the options NX and GT since this version."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
 """The minimum version for replicated acknowledgements and for clusters.
@@ -18,13 +18,13 @@ Both features need WAITAOF, which exists since Redis 7.2.
 """
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""A full store must refuse writes: eviction would lose tallies, or let uploads count twice."""
+"""A full store must refuse writes. Eviction would lose tallies, or make uploads count twice."""
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """With these settings, a write is on disk before it is acknowledged."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""Required on a cluster. Otherwise, a lost node stops all uploads, not only those of its slots."""
+"""Required on a cluster. Otherwise, a lost node stops all uploads, not only those in its slots."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The names of the settings to query."""
@@ -38,7 +38,7 @@ def require_promise(
     Args:
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
         settings: the value of each of SETTINGS, or None for a setting that the server does not
-            have.
+            promise: the promise that the server must be able to keep.
         promise: the promise that the server must be able to keep.
         is_cluster: whether the server is a node of a cluster.
 
@@ -75,10 +75,10 @@ def _why(wrong: Mapping[str, str]) -> str:
 
 
 class Durability(StrEnum):
-    """The place where the counted reports of an upload are stored before it is acknowledged.
+    """Where the counted reports of an upload are stored before the upload is acknowledged.
 
     With ``fsync``, this is the store's disk. With ``replicated``, the reports are also on the disks
-    of replicas, so that the loss of a server loses no report.
+    of replicas, so that no report is lost with a server.
     """
 
     FSYNC = "fsync"
@@ -86,7 +86,7 @@ class Durability(StrEnum):
 
 
 class Promise(NamedTuple):
-    """The promise that the counted reports of an acknowledged upload are stored durably.
+    """The promise about how durably the counted reports of an acknowledged upload are stored.
 
     Attributes:
         durability: where the reports are stored; None for a command that acknowledges no reports.
@@ -108,8 +108,8 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
 
     Args:
         durability: where reports are stored before they are acknowledged.
-        copies: if ``durability`` is ``replicated``, the number of replicas that have the reports on
-            disk by then.
+        copies: if ``durability`` is ``replicated``, the number of replicas that must have the
+            reports on disk before reports are acknowledged.
         redis_url: the server of the store, or None for the embedded store.
 
     Raises:
@@ -123,7 +123,7 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
             "server or a cluster that has replicas"
         ),
     )
-    require_option(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
+    require_option(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 explained at CollectorConfig
     require_option(
         copies == 1 or durability is Durability.REPLICATED,
         "--copies is for --durability replicated: give both, or neither",

@@ -1,15 +1,15 @@
-"""The retention of tallies, and their retirement at the end of the retention or by a command.
+"""Deletes ("retires") tallies whose retention is over, or that a command removes.
 
-Only tallies of closed windows are retired. The windows stay closed, so later reports for them are
+Only tallies of closed windows are retired. The windows remain closed, so later reports for them are
 refused and cannot recreate a tally. Upload ids expire by themselves, a day after the grace period
 of their last window.
 
-On Redis or Valkey a retirement has two steps, so that a reader never adds up half a tally. First
+On Redis or Valkey, a retirement has two steps, so that a reader never adds up half a tally. First,
 the names are removed from the index of every shard; then the counts are deleted. A reader checks
-the index again after reading: if a tally is still in the index, its counts were complete. If a
-retirement is interrupted, the next one finishes it, because the names are stored until the counts
-are deleted. While one of a question's tallies in a window is being retired, readers see none of the
-question's tallies in that window (see `RedisStore`).
+the index again after it has read a tally: if the tally is still in the index, its counts were
+complete. If a retirement is interrupted, the next one finishes it, because the names remain stored
+until the counts are deleted. While one of a question's tallies in a window is being retired,
+readers get none of the question's tallies in that window (see `RedisStore`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collector.store import keys
 from collector.store.redis_store import RedisStore
 
 RETRY_INTERVAL_S = 60.0
-"""Seconds until a failed retirement is tried again. Retirement is not urgent."""
+"""Seconds after which a failed retirement is tried again. Retirement is not urgent."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ end
 NAMES_A_SCRIPT = 1000
 """The maximum number of names per script.
 
-A script delays all uploads while it runs. A thousand names take about a millisecond.
+While a script runs, it delays all uploads. A thousand names take about a millisecond.
 """
 
 
@@ -57,7 +57,7 @@ class TallyName(NamedTuple):
 
     Attributes:
         metric: the metric's name.
-        edition: the metric's edition, which determines what the reports mean.
+        edition: the metric's edition, which determines the meaning of the reports.
         window: the window's name.
 
     """
@@ -70,7 +70,7 @@ class TallyName(NamedTuple):
 class Retirable(Protocol):
     """A store whose tallies can be retired.
 
-    Every method raises StoreUnavailableError if the store does not answer.
+    Every method raises StoreUnavailableError if the store does not respond.
     """
 
     def closed_windows(self) -> frozenset[str]:
@@ -82,7 +82,7 @@ class Retirable(Protocol):
     def retire(self, names: Collection[TallyName]) -> None:
         """Delete tallies of closed windows for good, and finish interrupted retirements.
 
-        A reader sees a tally complete or not at all.
+        A reader gets a complete tally or no tally.
         """
 
 
@@ -97,7 +97,7 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows whose retention, defined by their metrics, is over."""
+    """Return the tallies of closed windows that are older than the retention of their metrics."""
     # former definitions come first, so that the current definition overrides them
     every = {metric.name: metric.retention_days for metric in registry.counted}
     days = {name: retention_days for name, retention_days in every.items() if retention_days}
@@ -127,7 +127,7 @@ class Retention:
         Args:
             store: the store whose tallies are retired.
             registry: returns the current registry.
-            grace_s: seconds for which a window still accepts reports after its end.
+            grace_s: how many seconds after its end a window still accepts reports.
             clock: returns Unix seconds.
 
         """
@@ -138,9 +138,9 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire due tallies if an hour has passed, or soon after a failed attempt."""
+        """Retire tallies that are due, an hour after the last time or soon after a failure."""
         now_s = self._clock()
-        if 0 < self._next_s - now_s <= HOUR_S:  # if the time is farther ahead, the clock was set back, so work is due
+        if 0 < self._next_s - now_s <= HOUR_S:  # a time farther ahead means that the clock was set back: work is due
             return
         self._next_s = now_s + HOUR_S
         try:
@@ -152,7 +152,7 @@ class Retention:
             if names:
                 _log.info("retired %s tallies at the end of their retention", len(names))
         except StoreUnavailableError as error:
-            # the other periodic tasks close windows, and must not wait for this one
+            # a failure must not stop the other periodic tasks, which close windows
             _log.warning("tallies at the end of their retention could not be retired yet: %s", error)
             self._next_s = now_s + RETRY_INTERVAL_S
 

@@ -1,6 +1,6 @@
 """The handlers, one function for each operation of the API, and the counting of uploads.
 
-An upload that cannot be counted does not affect the other uploads of its batch.
+If an upload cannot be counted, the other uploads of its batch are not affected.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from collector.store.store_protocol import (
 from collector.store.strata import folded, own_editions
 
 SPARSE_FROM = 1024
-"""The minimum number of symbols of a tally that may be sent in sparse form.
+"""The minimum number of symbols of a tally that may be sent without its zeros.
 
-Tallies with fewer symbols take only a few kilobytes even with all their zeros.
+Smaller tallies take only a few kilobytes, even with all zeros.
 """
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
@@ -54,11 +54,11 @@ class Service:
     """The objects that the handlers use.
 
     Attributes:
-        served: returns the current definitions and keys. Each request calls it only once, so that
-            all parts of the request use the same state.
+        served: returns the current definitions and keys. A request calls it only once, so that all
+            parts of the request use the same state.
         store: the tallies.
-        grace_s: seconds for which a window still accepts reports after its end.
-        snapshot_interval_s: minimum number of seconds between two looks at open windows.
+        grace_s: how many seconds after its end a window still accepts reports.
+        snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
         counters: counts requests for the metrics.
 
@@ -73,7 +73,7 @@ class Service:
 
 
 def install(app: Flask, service: Service) -> None:
-    """Add the handlers to an application and give them a service to work with."""
+    """Add the handlers to an application, and give them the objects that they use."""
     app.extensions[_EXTENSION] = service
     app.register_blueprint(routes)
 
@@ -85,7 +85,7 @@ def _service() -> Service:
 
 @routes.get("/")
 def get_root() -> Response:
-    """Say what this service is, and where its operations are described."""
+    """Return the name of this service, and where its operations are described."""
     return Response(GREETING, mimetype=TEXT)
 
 
@@ -126,19 +126,19 @@ def post_uploads() -> Response:
 
 @routes.get("/v1/registry")
 def get_registry() -> Response:
-    """Show the definitions."""
+    """Return the definitions."""
     return _tagged(_service().served().document)
 
 
 @routes.get("/v1/openapi.json")
 def get_openapi() -> Response:
-    """Show the OpenAPI document."""
+    """Return the OpenAPI document."""
     return _tagged(DOCUMENT)
 
 
 @routes.get("/v1/tallies")
 def get_tallies() -> Response:
-    """Show the tallies of closed windows and, on request, the last snapshot of open windows."""
+    """Return the tallies of closed windows and, on request, the last snapshot of open windows."""
     service = _service()
     key = require_key(request.environ, service.served().access, Role.READ)
     preliminary = _wants_preliminary(key)
@@ -148,8 +148,8 @@ def get_tallies() -> Response:
     if preliminary:
         snapshot = _snapshot(service, closed)
         tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
-    # All tallies are read before the first byte is sent: a store that fails during the reading must
-    # cause an error, not a shorter answer.
+    # All tallies are read before the first byte is sent. If the store fails meanwhile, the client
+    # must get an error instead of fewer tallies.
     readable = [tally for tally in tallies if key.may_read(tally.metric)]
     known = {**service.store.own_editions(), **own_editions(service.served().registry)}
     body = "".join(_lines(folded(readable, known)))
@@ -197,7 +197,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 
 
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return all counts or, if most counts of a large alphabet are 0, only the other counts."""
+    """Return all counts or, if most counts of a large tally are 0, only those that are not 0."""
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):
         return {"counts": counts}
@@ -225,10 +225,10 @@ _NEEDS = {
 
 
 def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
-    """Return the key that a WSGI request presents.
+    """Return the key that a WSGI request contains.
 
     Raises:
-        ProblemError: 401 if the request presents no known key, 403 if its key has another role.
+        ProblemError: 401 if the request contains no known key, 403 if its key has another role.
 
     """
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
@@ -247,7 +247,7 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Acces
 def count_batch(
     body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: WorkerCounters
 ) -> bytes:
-    """Count every upload of a batch and return the body of the answer.
+    """Count every upload of a batch, and return the body of the response.
 
     Raises:
         ProblemError: 413 if there are too many lines.

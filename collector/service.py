@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WORKER_STOP_S = 10
-"""Seconds within which a worker must finish its requests.
+"""How many seconds a worker may take to finish its requests.
 
-This is more than the time limit for one answer of the store.
+This is more than the time limit for one response of the store.
 """
 
 MAX_CONNECTIONS = 512
@@ -61,11 +61,11 @@ class RunningStore(NamedTuple):
 
     Attributes:
         store: the main process's own connection to the store.
-        reopen: returns another connection to the store; workers call it.
-        look_after: must be called every second; returns whether the length of the embedded store's
-            file was noted.
-        restarts: returns how often the embedded store has ended by itself.
-        once: the editions that were ever served, as METRIC:EDITION.
+        reopen: returns another connection to the store, for workers.
+        look_after: must be called every second; returns whether a loss in the embedded store's file
+            would be detected.
+        restarts: returns how often the embedded store has ended unexpectedly.
+        once: all editions that were ever served, as METRIC:EDITION.
 
     """
 
@@ -77,11 +77,11 @@ class RunningStore(NamedTuple):
 
 
 class Chores(NamedTuple):
-    """The tasks that run beside the workers, and the objects that they share.
+    """The tasks that run alongside the workers, and the objects that they share with them.
 
     Attributes:
-        shared_state: where workers read the definitions and keys.
-        counts: where workers count requests, for the metrics and the watch of this host's clock.
+        shared_state: from which workers read the definitions and keys.
+        counts: in which workers count requests, for the metrics and the check of this host's clock.
         reloader: rereads the registry and the access file while the service runs.
 
     """
@@ -103,7 +103,7 @@ def serve(config: CollectorConfig) -> None:
     if find_spec("flask") is None:
         raise ModuleNotFoundError(name="flask")
     configure(config.log_format)
-    # the signal is ignored until the workers run, because all files are being read anyway
+    # ignore the signal until the workers run, because all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     served = Served(config.read_registry(), access_of(config))
     address = resolve(config.host)
@@ -111,7 +111,7 @@ def serve(config: CollectorConfig) -> None:
     place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
     _log.info("starting on %s", place, extra=Event.STARTING.extra)
     with running_store(config, served.registry) as running, chores(config, running, served) as background:
-        # another collector may have taken the port during the start
+        # another collector may have taken the port in the meantime
         require_free_address(address, config.port)
         former = f" and {plural(len(served.registry.former), 'former one')}" if served.registry.former else ""
         metrics = f"with {plural(len(served.registry.metrics), 'question')}{former}"
@@ -149,10 +149,10 @@ def access_of(config: CollectorConfig) -> Access:
 def running_store(config: CollectorConfig, registry: Registry) -> Iterator[RunningStore]:
     """Yield the store, ready to count the reports of a registry.
 
-    An embedded store runs while the context is entered.
+    An embedded store runs until the context ends.
 
     Raises:
-        ConfigError: if the store cannot be used, belongs to another app, or has no room for the
+        ConfigError: if the store cannot be used, belongs to another app, or has no space for the
             tallies.
 
     """
@@ -183,7 +183,7 @@ def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: in
 
     Raises:
         ConfigError: if an edition is missing; the message names the editions, and says what to do.
-        StoreUnavailableError: if the store does not answer.
+        StoreUnavailableError: if the store does not respond.
 
     """
     lost = lost_editions(store, registry, now_s=time.time(), grace_s=grace_s)
@@ -194,14 +194,14 @@ ALLOWING = "--allow-unknown-editions"
 
 
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Prepare a store for the reports of a registry, and return the store's record of editions.
+    """Prepare a store for the reports of a registry, and return the editions in the store's record.
 
     Returns:
-        The editions that were ever served, as METRIC:EDITION.
+        All editions that were ever served, as METRIC:EDITION.
 
     Raises:
-        ConfigError: if the store has no room for the tallies.
-        StoreUnavailableError: if the store does not answer.
+        ConfigError: if the store has no space for the tallies.
+        StoreUnavailableError: if the store does not respond.
 
     """
     require_memory(store.shards, registry)
@@ -218,7 +218,7 @@ def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> 
 
 @contextlib.contextmanager
 def chores(config: CollectorConfig, running: RunningStore, served: Served) -> Iterator[Chores]:
-    """Reload files, close windows, retire tallies and serve metrics while the context is entered.
+    """Until the context ends, reload files, close windows, retire tallies and serve metrics.
 
     Raises:
         ConfigError: if the address of the metrics cannot be used, or no temporary file can be made.
@@ -255,7 +255,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a function that counts the reports in open windows; it counts none without metrics."""
+    """Return a function that counts the reports in open windows or, without metrics, none."""
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
@@ -263,11 +263,11 @@ def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Ma
 
 @contextlib.contextmanager
 def _metrics(config: CollectorConfig, counts: SharedCounters, health: Callable[[], Health]) -> Iterator[None]:
-    """Serve metrics while the context is entered, if the operator wants them."""
+    """Serve metrics until the context ends, if the operator wants metrics."""
     if config.metrics_bind is None:
         yield
         return
-    from collector.prometheus import families, served_metrics  # noqa: PLC0415 34 ms, for services without metrics
+    from collector.prometheus import families, served_metrics  # noqa: PLC0415 takes 34 ms, and some services have no metrics
 
     host, port = config.metrics_bind
     with served_metrics(resolve(host, "--metrics-bind"), port, lambda: families(counts, health())):
@@ -280,10 +280,10 @@ def worker_app(
     open_store: Callable[[], TallyStore],
     counts: SharedCounters | None = None,
 ) -> Flask:
-    """Return the application of one worker process. This runs in the worker.
+    """Return the application of one worker process. Workers call this function.
 
-    A worker can start without the files and the store, because these may be unavailable when the
-    worker replaces another.
+    A worker can start without the files and the store, because these may be unavailable when it
+    replaces another worker.
     """
     from collector.app import create_app  # noqa: PLC0415 takes 80 ms, and the main process does not need it
 

@@ -15,24 +15,24 @@ import time
 VARIABLE = "NOTIFY_SOCKET"
 """The environment variable with the path of the socket.
 
-If the socket has an abstract name, an @ stands for the NUL character at the beginning.
+If the socket has an abstract name, an @ represents the NUL character at the beginning.
 """
 
 READY, STOPPING = "READY=1", "STOPPING=1"
 
 
 def reloading() -> tuple[str, str]:
-    """Return the message that files are being reloaded. READY must follow when this is done."""
+    """Return the message that files are being reloaded. READY must follow at the end."""
     return "RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
 
 
 def status(words: str) -> str:
-    """Return the message that sets the line in ``systemctl status``."""
+    """Return the message that sets a line in ``systemctl status``."""
     return f"STATUS={' '.join(words.split())}"
 
 
 def notify(*assignments: str) -> None:
-    """Send one message to systemd, if it started this service and listens."""
+    """Send one message to systemd, if systemd has started this service and listens."""
     path = os.environ.get(VARIABLE, "")
     if not path:
         return

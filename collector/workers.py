@@ -1,4 +1,4 @@
-"""The worker processes: their address, their start and their end."""
+"""The worker processes: their address, start and end."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ RESTART_DELAY_S = 1.0
 POLL_S = 0.05
 
 ANSWER_TIMEOUT_S = 5.0
-"""The time limit (seconds) of a readiness check, the same as for an answer of the store."""
+"""The time limit of a readiness check (seconds), the same as for a response of the store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
-"""The limits on what a connection may cost the server.
+"""The limits on the resources that a connection may use.
 
-A connection may take 15 seconds until the head of a request is complete, including the pause
-between two requests, and may have 64 KiB of unread data.
+Within 15 seconds, including the pause between two requests, a connection must send the complete
+head of a request. It may have 64 KiB of unread data.
 
 HTTP/2 is not offered, because a single connection could contain hundreds of requests.
 """
@@ -56,8 +56,9 @@ class _Server(MPServer):
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.
 
-        This handler may interrupt the main thread at any step. At that time, the main thread, or
-        the interrupted handler of an earlier signal, may hold the lock that waking the loop needs.
+        This handler may interrupt the main thread at any step. Waking the loop needs a lock, which
+        the main thread or the interrupted handler of an earlier signal may hold at that time.
+        Another thread can wait for this lock.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -76,17 +77,17 @@ def run_workers(
 ) -> None:
     """Run the workers until a signal ends them.
 
-    If workers die faster than the server replaces them, pause and start all of them again.
+    If workers die faster than the server replaces them, pause, and start all of them again.
 
     Args:
         make_app: returns the application of one worker; called in the worker.
         log_format: how the workers log.
-        on_hangup: called on SIGHUP. It interrupts the main thread, so it must be quick.
-        settings: further settings of the server.
+        on_hangup: called on SIGHUP. It interrupts the main thread, so it must return quickly.
+        settings: other settings of the server.
 
     """
-    # Workers are spawned, not forked: this process has threads, and a forked copy of their locks
-    # could hang a worker.
+    # Workers are spawned, not forked, because this process has threads: a forked copy of their
+    # locks could block a worker forever.
     multiprocessing.set_start_method("spawn", force=True)
     while True:
         server = _Server(
@@ -100,10 +101,10 @@ def run_workers(
             http1_settings=HTTP1,
             **settings,
         )
-        # On SIGHUP the server itself would replace all workers, and lose the connections waiting
+        # On SIGHUP, the server itself would replace all workers, and lose the connections that wait
         # for them.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, lambda *_: on_hangup()))
-        with contextlib.suppress(SystemExit):  # raised if a worker ended unexpectedly
+        with contextlib.suppress(SystemExit):  # raised if a worker has ended unexpectedly
             server.serve(target_loader=make_app, wrap_loader=False)
         if not server.interrupt_signal:
             _log.error(
@@ -117,19 +118,19 @@ def run_workers(
 def begin_worker() -> None:
     """Make this process end with its parent, and without a traceback.
 
-    The server has already configured its log.
+    The server has already configured the log of this process.
     """
     os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
     # a whole process group may receive this signal, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # When the interpreter shuts down, the server's idle threads would abort with a traceback in the
-    # log. The process has finished its requests by then, so it can simply exit.
+    # When the interpreter shuts down, the server's idle threads would abort and log a traceback.
+    # The process has finished its requests by then, so it can exit immediately.
     atexit.register(os._exit, 0)
 
 
 def _end_with_parent() -> None:
-    """End this worker if the main process dies suddenly: a worker without a store is useless."""
+    """End this worker if the main process dies suddenly: without a store, a worker is useless."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -158,7 +159,8 @@ def resolve(host: str, option: str = "--bind") -> str:
 def require_free_address(address: str, port: int) -> None:
     """Refuse a port that is in use.
 
-    The workers' sockets share their port, and would silently share it with another service, too.
+    The workers' sockets share their port. They would also share it with another service, without an
+    error.
 
     Raises:
         ConfigError: if the port is in use.
@@ -174,15 +176,15 @@ def require_free_address(address: str, port: int) -> None:
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    """Print a line as soon as the service reports that it is ready, or log it for programs.
+    """Print a line as soon as the service reports that it is ready, or log the line for programs.
 
-    systemd is notified as soon as the service answers at all. If its store is full or unavailable,
-    the service still serves, and must not be restarted for this reason.
+    systemd is notified as soon as the service responds at all. If the store is full or unavailable,
+    the service still runs, and must not be restarted for this reason.
 
     Args:
         host: the host that the service listens on.
         port: the port that the service listens on.
-        words: the text that follows the address in the line.
+        words: the text after the address in the line.
         log_format: whether the line is for people or for programs.
 
     """
@@ -207,7 +209,7 @@ def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
 
 
 def _readiness(host: str, port: int) -> HTTPStatus | None:
-    """Return the HTTP status of the service's readiness check, or None if it does not answer."""
+    """Return the HTTP status of the service's readiness check, or None if it does not respond."""
     connection = HTTPConnection(host, port, timeout=ANSWER_TIMEOUT_S)
     try:
         connection.request("GET", "/readyz")

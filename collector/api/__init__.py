@@ -1,1 +1,1 @@
-"""The HTTP API, independent of a server: operations, bodies, problems and the OpenAPI document."""
+"""The HTTP API, independent of a server: operations, bodies, problems, the OpenAPI document."""

@@ -1,9 +1,9 @@
-"""Uploads in bulk, from a relay to a collector, as NDJSON. Does no IO.
+"""Batches of uploads that a relay sends to a collector, as NDJSON. Without IO.
 
-A request has one upload per line. The answer has one line for each upload, in the same order. A
-line contains the upload's id and verdict, or the problem with the upload. A problem consists of the
-line number (from 1), the status that ``POST /v1/reports`` would have returned, a code and a
-sentence. A problem never repeats parts of the upload.
+A request contains one upload per line. The response contains one line for each upload, in the same
+order. Each line contains the upload's id and verdict, or the problem with the upload. A problem
+consists of the line number (from 1), the status that ``POST /v1/reports`` would have returned, a
+code and a sentence. A problem never repeats parts of the upload.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Maximum bytes of a batch: 16 uploads of the maximum size, or 1,000 of the usual size."""
+"""Maximum bytes of a batch: 16 uploads of maximum size, or 1,000 of the usual size."""
 
 MAX_BULK_UPLOADS = 1000
-"""Maximum number of uploads in a batch. A worker judges them in a few hundredths of a second."""
+"""Maximum number of uploads in a batch. A worker needs a few hundredths of a second for them."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
-"""Maximum bytes in the answer: a verdict on 256 refused reports takes less than 12 KiB."""
+"""Maximum bytes of a response. A verdict on 256 refused reports takes less than 12 KiB."""
 
 
 class LineProblem(NamedTuple):
@@ -34,10 +34,10 @@ class LineProblem(NamedTuple):
 
     Attributes:
         line: the number of the line, from 1.
-        status: the status that ``POST /v1/reports`` would have returned; 503 if the client may send
-            the same upload again.
+        status: the status that ``POST /v1/reports`` would have returned. It is 503 if the client
+            may send the same upload again.
         code: a stable code, for programs.
-        detail: the mistake and the remedy, for people.
+        detail: what is wrong and what to do, for people.
 
     """
 
@@ -52,7 +52,7 @@ class UploadVerdict(NamedTuple):
 
     Attributes:
         upload: the upload's id.
-        verdict: the verdict that the store remembers.
+        verdict: the verdict that the store has remembered.
 
     """
 
@@ -61,11 +61,11 @@ class UploadVerdict(NamedTuple):
 
 
 LineAnswer: TypeAlias = UploadVerdict | LineProblem
-"""The answer to one line."""
+"""The response to one line of a batch."""
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Read a batch, line by line: a malformed line does not affect the other lines.
+    """Parse a batch line by line. A malformed line does not affect the other lines.
 
     Raises:
         ProblemError: 413 if there are too many lines.
@@ -96,7 +96,7 @@ def _line_problem(number: int, problem: Problem, detail: str) -> LineProblem:
 
 
 def encode_answers(answers: Sequence[LineAnswer]) -> bytes:
-    """Return the body of the answer to a batch."""
+    """Return the body of the response to a batch."""
     return b"".join(map(_encode_answer, answers))
 
 
@@ -111,14 +111,14 @@ def _answer_head(upload: str) -> bytes:
 
 
 def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
-    """Read the answer to a batch.
+    """Parse the response to a batch.
 
     Args:
-        body: the body of the answer.
+        body: the body of the response.
         sent: the ids of the uploads in the batch.
 
     Raises:
-        MalformedError: if the answer does not have exactly one line for each upload, in the same
+        MalformedError: if the response does not have exactly one line for each upload, in the same
             order.
 
     """
@@ -146,10 +146,10 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 
 
 def _decode_verdict(body: bytes) -> Verdict:
-    """Read a verdict on any number of reports.
+    """Parse a verdict on any number of reports.
 
     If the store remembers an upload's id, it repeats the first verdict. The earlier upload with
-    this id may have had another number of reports.
+    this id may have contained a different number of reports.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

@@ -1,7 +1,7 @@
 """HTTP messages: the operations, the bodies of requests, and the headers of responses.
 
-`openapi.json` beside this module describes every operation. To add an operation, describe it there,
-and write a handler in `collector.routes` that is named after its operationId. A test compares the
+`openapi.json`, next to this module, describes every operation. To add an operation, describe it
+there, and write a handler in `collector.routes` whose name is the operationId. A test compares the
 document with the handlers, the problems and the limits of the code.
 
 No response is a web page, and the headers prevent browsers from treating it as one.
@@ -22,7 +22,7 @@ NDJSON: Final = "application/x-ndjson"
 TEXT: Final = "text/plain"
 
 DOCUMENT: Final = files(__package__).joinpath("openapi.json").read_bytes()
-"""The OpenAPI 3.1 document, as it is served."""
+"""The OpenAPI 3.1 document, as the collector serves it."""
 
 
 class Operation(NamedTuple):
@@ -54,20 +54,20 @@ if TYPE_CHECKING:
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request with a given media type.
 
-    The number of bytes must match the Content-Length. If a connection breaks, the server passes on
-    the incomplete body as if it were complete. Chunked bodies are refused, because WSGI does not
-    show whether their last chunk arrived.
+    The number of bytes must match the Content-Length, because the server passes on the incomplete
+    body of a broken connection as if it were complete. Chunked bodies are refused, because WSGI
+    does not tell whether the last chunk has arrived.
 
     Raises:
-        ProblemError: 415 for another media type or an encoding, 411 for a chunked body, 413 above
-            the limit, 400 for a truncated body.
+        ProblemError: 415 for another media type or a content encoding, 411 for a chunked body, 413
+            for a body above the limit, 400 for a truncated body.
 
     """
     require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
     if "HTTP_TRANSFER_ENCODING" in environ:
         raise ProblemError(Problem.LENGTH_REQUIRED)
     announced = environ.get("CONTENT_LENGTH") or ""
-    # without either header there is no body
+    # without either header, there is no body
     length = int(announced) if announced.isdecimal() else 0
     if length > limit:
         raise too_large(limit)
@@ -96,7 +96,7 @@ def too_large(limit: int) -> ProblemError:
 
 
 def _read(stream: BinaryIO, limit: int) -> bytes:
-    """Read up to ``limit`` bytes. A single read may return fewer bytes than remain."""
+    """Read up to ``limit`` bytes. A single read may return fewer bytes than are left."""
     body = stream.read(limit)
     while len(body) < limit and (part := stream.read(limit - len(body))):
         body += part
@@ -113,7 +113,7 @@ ALWAYS = [
 ]
 
 NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
-"""The headers of responses that do not set their own Cache-Control."""
+"""The headers of responses without a Cache-Control header of their own."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 """The header with the time of the snapshot of open windows, such as 2026-11-20T12:00:00Z."""
@@ -129,7 +129,7 @@ def with_headers(
 ) -> WSGIApplication:
     """Wrap a WSGI application so that every response has the common headers.
 
-    Extending the list of headers once is faster than one call for each header.
+    Extending the list of headers once is faster than one call per header.
 
     Args:
         application: the WSGI application.

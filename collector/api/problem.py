@@ -1,4 +1,4 @@
-"""Errors on the wire: RFC 9457 problem documents with a stable code.
+"""Errors in responses: RFC 9457 problem documents with a stable code.
 
 A problem document never repeats parts of the request.
 """
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Fixed titles, which proxies can match. Python's own titles depend on the Python version."""
+"""Fixed titles, which proxies can recognize. Python's own titles depend on its version."""
 
 
 class Problem(Enum):
     """The problems of the API, each with a stable code, a status, and a sentence for people.
 
-    After the sentence come the names of headers that only responses with this problem have.
+    The sentence is followed by the names of headers that only responses with this problem have.
     """
 
     INVALID_JSON = (
@@ -175,15 +175,15 @@ class Problem(Enum):
 
 
 BY_CODE = {problem.code: problem for problem in Problem}
-"""Every problem by its code."""
+"""All problems by their codes."""
 
 
 class ProblemError(Exception):
-    """A request that is answered with a problem document.
+    """A request that gets a problem document as its response.
 
     Attributes:
         problem: the kind of problem.
-        detail: the mistake and the remedy, for people; by default the problem's sentence.
+        detail: what is wrong and what to do, for people; by default, the problem's sentence.
         headers: the values of the problem's headers, by the header's name.
 
     """

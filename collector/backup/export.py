@@ -1,4 +1,4 @@
-"""Writes a backup of a store, which may continue to count during the export."""
+"""Writes a backup of a store, which may continue to count in the meantime."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def backup(
         on_line: called with every line except the last, which marks the end.
 
     Raises:
-        BackupError: if a server of the store restarted or was replaced during the export. The lines
-            are then useless as a backup.
+        BackupError: if a server of the store restarted or was replaced during the export. Then the
+            lines are not usable as a backup.
         ConfigError: if the slots of a cluster are moving.
 
     """
@@ -62,7 +62,8 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
         yield from _reported((stored.bucket for stored in cut.changed), on_ids)
         cuts.append(cut)
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
-    # read after the cuts, so that the line contains the edition of every tally in the cuts
+    # read the editions after the cuts, so that the line contains the edition of every tally in the
+    # cuts
     yield Editions(dict(sorted(reader.own_editions().items())))
     yield from _tallies(reader, properties, cuts)
     if reader.servers() != servers:
@@ -79,7 +80,7 @@ def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardC
     """Yield each tally, summed over all shards.
 
     For open windows, each shard's part comes from its cut. The parts of closed windows no longer
-    change, so they are read when this function runs.
+    change, so they are read only when this function runs.
     """
     symbols_by_name: dict[str, int] = {}
     for cut in cuts:
@@ -95,7 +96,7 @@ def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardC
                 part, is_read_now = reader.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
         if not is_read_now or reader.is_indexed(name):
-            # a tally that is being retired may have lost a part, so it is left out
+            # leave out a tally that is being retired, because it may already have lost a part
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
             yield TallyLine(metric, edition, window, symbols, counts)

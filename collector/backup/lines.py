@@ -1,6 +1,6 @@
-"""The lines of a backup: tagged records, which msgspec writes as JSON and reads strictly.
+"""The lines of a backup: tagged records, which msgspec writes as JSON and parses strictly.
 
-Under the same format number, the meaning of a line never changes. Other formats are refused.
+Within a format number, the meaning of a line never changes. Other formats are refused.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ MAX_COUNT: Final = 2**63 - 1
 LATEST_S: Final = 2**38
 """The latest time in a backup (Unix seconds).
 
-The last windows are in the year 9999. This time is later than the end of their grace period.
+The last windows are in the year 9999. The grace periods of these windows end before this time.
 """
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
 """The maximum length of a line in bytes: 32 for each symbol.
 
-For each symbol, a line has the symbol with up to 8 digits, a count with up to 19 digits, and
-punctuation. The bytes that are left over are enough for the rest of the line.
+For each symbol, a line contains the symbol with up to 8 digits, a count with up to 19 digits, and
+punctuation. The remaining bytes are enough for the rest of the line.
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -50,7 +50,7 @@ EditionText: TypeAlias = Annotated[str, Meta(pattern=rf"\A{EDITION.pattern}\Z")]
 
 
 class BackupError(HearsayError):
-    """A backup that cannot be used. The text says which line is wrong, and why."""
+    """A backup cannot be used. The message says which line is wrong, and why."""
 
 
 class LineError(ValueError):
@@ -63,8 +63,8 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     Attributes:
         schema: the store's schema.
         shards: the store's number of shards.
-        grace_s: seconds for which a window accepted reports after its end, or None if no
-            collector has served the store.
+        grace_s: how many seconds after its end a window accepted reports, or None if no collector
+            has used the store.
         app: the app's name, or None if it was unknown.
         format: the number of the backup's format.
 
@@ -86,7 +86,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """A bucket of remembered uploads.
 
     Attributes:
-        latest_end: the end (Unix seconds) of the window under which the uploads are remembered.
+        expires_at: the time (Unix seconds) at which the uploads are forgotten.
         expires_at: the time (Unix seconds) until which the uploads are remembered.
         members: for each upload, its id (16 bytes), followed by a code for the reports that were
             counted (see `collector.store.count_script`).
@@ -115,10 +115,10 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers. With them, a restored store can fold small strata.
+    """The editions that the store remembers. A restored store needs them to merge small strata.
 
     Attributes:
-        own: each question's own edition, as `collector.store.store_protocol` defines it.
+        own: each question's own edition, as defined in `collector.store.store_protocol`.
 
     """
 
@@ -132,9 +132,9 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
         metric: the metric's name.
         edition: the edition of the metric.
         window: the window's name.
-        symbols: the number of symbols of the alphabet.
+        symbols: the number of possible symbols.
         counts: how often each symbol was reported, without zeros. The memory for reading a line
-            therefore depends on the length of the line, not on the alphabet that the line states.
+            therefore depends on the length of the line, not on the number of symbols in it.
 
     """
 
@@ -145,7 +145,7 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
     counts: dict[WholeNumber, Annotated[int, Meta(ge=1, le=MAX_COUNT)]]
 
     def __post_init__(self) -> None:
-        """Refuse a symbol outside the alphabet, and an invalid window name."""
+        """Refuse a symbol outside the possible symbols, and an invalid window name."""
         _require_window(self.window)
         if max(self.counts, default=0) >= self.symbols:
             raise ValueError("counts contains a symbol outside the alphabet")
@@ -175,7 +175,7 @@ OTHER_FORMAT: Final = f"does not have format {FORMAT}; use the version of Hearsa
 
 
 class _OfAnyFormat(Struct, tag_field="line", tag="header"):
-    """The parts that the headers of all formats share."""
+    """The parts that the headers of all formats have."""
 
     format: int
 
@@ -190,7 +190,7 @@ def encode(line: BackupLine) -> bytes:
 
 
 def decode(raw: bytes) -> BackupLine:
-    """Read a line.
+    """Parse a line.
 
     Raises:
         LineError: if the line cannot be used; the message says why.

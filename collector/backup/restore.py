@@ -1,7 +1,7 @@
 """Restores a backup into an empty store.
 
-The whole backup is checked before anything is written. After an interruption, an import starts
-again from the beginning.
+The whole backup is checked before anything is written. An import that was interrupted starts again
+from the beginning.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of remembered uploads sorted by shard at a time, which makes writes large."""
+"""How many remembered uploads are sorted by shard at a time, so that each write is large."""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -38,7 +38,7 @@ MADE_UP = (
 
 
 class Backup(NamedTuple):
-    """The contents of a backup that was read completely.
+    """A description of the contents of a backup.
 
     Attributes:
         header: the properties of the store that was backed up.
@@ -58,7 +58,7 @@ class Backup(NamedTuple):
 
 
 def read_backup(path: Path) -> Iterator[BackupLine]:
-    """Yield the lines of a backup, checking each first.
+    """Check each line of a backup, and yield it.
 
     Raises:
         BackupError: if a line is damaged, or the file is truncated or cannot be read.
@@ -78,7 +78,7 @@ def read_backup(path: Path) -> Iterator[BackupLine]:
 
 
 class _Reading:
-    """A backup that is being read.
+    """The state while a backup is being read.
 
     Attributes:
         number: the number of the line that was read last, from 1.
@@ -95,7 +95,7 @@ class _Reading:
         """Return the next line.
 
         Raises:
-            LineError: if the line is damaged, or is in the wrong place.
+            LineError: if the line is damaged or in the wrong place.
 
         """
         before, self.line, self.number = self.line, None, self.number + 1
@@ -117,10 +117,10 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
     Args:
         path: the file.
         registry: the definitions, if they are known. The backup may also contain tallies of earlier
-            editions that are not among these definitions.
+            editions that are not defined there.
 
     Raises:
-        BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
+        BackupError: if a line is damaged, or contradicts other lines or the registry; or if the
             file is truncated, cannot be read, or can be read only once, like a pipe.
 
     """
@@ -154,7 +154,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         path: the file.
         backup: the description that `check` returned for the file.
         filler: fills an empty store, or continues an interrupted import of the same backup.
-        on_ids: called with the number of uploads whenever some have been written.
+        on_ids: called with the number of uploads that were just written.
 
     Returns:
         Whether the store was changed: False if it already contained the whole backup.
@@ -193,14 +193,14 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 
 
 class Alphabets:
-    """The alphabet of each edition, according to the lines of a backup.
+    """The number of symbols of each edition, according to the lines of a backup.
 
-    An edition determines the alphabet, and all strata of a question share one alphabet. If the
-    alphabets of strata differed, the store could not be read.
+    An edition determines the number of symbols, and all strata of a question have the same number.
+    If the numbers of strata differed, the store could not be read.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        """Store the registry, if there is one. The alphabets of other editions are unknown."""
+        """Store the registry, if there is one. For editions outside it, the numbers are unknown."""
         metrics = () if registry is None else registry.counted
         self._defined = {
             (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions
@@ -212,7 +212,8 @@ class Alphabets:
         """Add a tally, with the number of its line.
 
         Raises:
-            BackupError: if the tally occurs twice, or the registry defines another alphabet for it.
+            BackupError: if the tally occurs twice, or the registry defines another number of
+                symbols.
 
         """
         before = self._lines.setdefault(tally.name, number)
@@ -228,13 +229,13 @@ class Alphabets:
         self._require_same(edition, number, tally.symbols)
 
     def require_same_in_strata(self, own: OwnEditions) -> None:
-        """Refuse strata of one question whose alphabets differ.
+        """Refuse strata of one question whose numbers of symbols differ.
 
         Args:
             own: the question's own edition for each edition in the backup.
 
         Raises:
-            BackupError: if the alphabets differ.
+            BackupError: if the numbers differ.
 
         """
         for (metric, edition), (number, symbols) in list(self._named.items()):

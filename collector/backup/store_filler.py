@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
-A backup may need far more memory than the size of its file. A tally needs memory for every symbol
-of its alphabet, in the store and in the programs that read the tally: a line with a single report
-of symbol 16,777,215 needs 134 MB. The name of each closed window is stored in every shard.
+A backup may need far more memory than the size of its file. A tally needs memory for every possible
+symbol, in the store and in programs that read it: a line with a single report of symbol 16,777,215
+needs 134 MB. The name of each closed window is stored in every shard.
 
 Each script is one atomic step on the server.
 """
@@ -32,12 +32,12 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""The maximum number of ids per script, which writes them in a few milliseconds."""
+"""The maximum number of ids per script. A script writes so many ids in a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
 """The maximum number of names per command.
 
-Other commands have to wait for this command, and a server limits the number of arguments.
+Other commands must wait for this command, and servers limit the number of arguments.
 """
 
 REMEMBER = f"""
@@ -87,16 +87,16 @@ return 1
 """
 
 NAME_BYTES: Final = 50
-"""The approximate overhead (bytes) of a name in a set or hash, without the name itself."""
+"""The approximate overhead, in bytes, of storing a name in a set or hash."""
 
 BUCKET_BYTES: Final = 120
-"""The approximate overhead (bytes) of a sorted set with an expiry, without its members."""
+"""The approximate overhead, in bytes, of a sorted set with an expiry, without its members."""
 
 MEMBER_BYTES: Final = 8
-"""The overhead (bytes) of a member of a small sorted set, without its own bytes."""
+"""The overhead, in bytes, of a member of a small sorted set, without the member itself."""
 
 EMPTY_BYTES: Final = 65_536
-"""An upper bound on the memory (bytes) of the few keys that every store has."""
+"""An upper bound on the memory, in bytes, of the few keys that every store has."""
 
 
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
@@ -106,14 +106,14 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
     memory.
 
     Args:
-        store: the store, which need not be prepared.
+        store: the store, which may be unprepared.
         digest: identifies the backup.
         demand: the memory that the backup needs.
 
     Raises:
         ConfigError: if the backup does not fit, or a server cannot store data as durably as
             acknowledgements promise.
-        StoreUnavailableError: if a server does not answer.
+        StoreUnavailableError: if a server does not respond.
 
     """
     store.require_promise()
@@ -132,20 +132,20 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
 class StoreFiller:
     """Fills a store from a backup, step by step.
 
-    A step that is repeated changes nothing. Every method raises StoreUnavailableError
-    if the store does not answer.
+    Repeating a step changes nothing. Every method raises StoreUnavailableError if the store does
+    not respond.
     """
 
     def __init__(self, store: RedisStore) -> None:
-        """Take the store, which must be prepared."""
+        """Store the store, which must be prepared."""
         self._store = store.shards
         self._reader = StoreReader(store)
 
     def begin(self, digest: str) -> bool:
-        """Begin or continue the import of a backup, and return whether anything is left to import.
+        """Begin or continue the import of a backup; return whether anything is left to import.
 
-        The result is False if the store already contains the whole backup. Until the import is
-        finished, no collector can serve the store.
+        If the store already contains the whole backup, return False. Until the import is finished,
+        no collector can use the store.
 
         Raises:
             ConfigError: if the store contains anything other than parts of this backup.
@@ -157,7 +157,7 @@ class StoreFiller:
         if IMPORTING not in facts:
             if not self._is_empty():
                 raise ConfigError("the store is already in use: a backup can only be imported into an empty store")
-            # HSETNX, because another import may begin at the same time
+            # use HSETNX, because another import may begin at the same time
             self._store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
             facts = self._store.facts()
         if facts.get(IMPORTING) != digest:
@@ -168,7 +168,7 @@ class StoreFiller:
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
-        """Remember uploads, each in its shard, unless they are remembered already."""
+        """Remember uploads, each in its shard, unless they are already remembered."""
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
@@ -176,7 +176,7 @@ class StoreFiller:
                 waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
-            members.sort()  # so that the ids of one script share their buckets
+            members.sort()  # so that the ids of one script are in the same buckets
             for start in range(0, len(members), IDS_A_SCRIPT):
                 part = members[start : start + IDS_A_SCRIPT]
                 self._store.run(shard, "EVAL", REMEMBER, 1, base, self._store.layout.name, expires_at, *part)
@@ -197,8 +197,8 @@ class StoreFiller:
         """Store a tally in one shard, which is enough because a tally is a sum over all shards.
 
         Raises:
-            ConfigError: if the store has a different tally of this name, because a collector is
-                using the store.
+            ConfigError: if the store has a different tally with this name, because a collector uses
+                the store.
 
         """
         packed = _packed(tally.counts, tally.symbols)
@@ -207,12 +207,12 @@ class StoreFiller:
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
-        """End the import. After that, a collector can serve the store.
+        """End the import. From then on, a collector can use the store.
 
         Raises:
             ConfigError: if the store has tallies other than the given ones. In that case, a
-                collector has counted during the import. It may have counted uploads again that are
-                in the backup but were not yet remembered.
+                collector has counted during the import. It may have counted uploads of the backup
+                again, before they were remembered.
 
         """
         elsewhere = (
@@ -235,9 +235,9 @@ class StoreFiller:
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
-    """Return the counters up to the last reported symbol, plus an extra one, as 64-bit integers.
+    """Return the counters up to the last reported symbol, and an extra counter, as 64-bit integers.
 
-    A collector never adds such an extra counter, so the counter marks restored tallies.
+    A collector never adds an extra counter. It therefore marks restored tallies.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():
@@ -254,13 +254,13 @@ class Demand:
     """
 
     def __init__(self) -> None:
-        """Begin without any lines."""
+        """Start without lines."""
         self.tally_bytes = self._bytes_a_shard = 0
         self._other_bytes = EMPTY_BYTES
         self._largest: tuple[int, TallyLine] | None = None
 
     def add(self, number: int, line: BackupLine) -> None:
-        """Add the memory of a line, given with its number in the file."""
+        """Add the memory of a line, whose number in the file is given."""
         match line:
             case TallyLine():
                 self.tally_bytes += COUNTER_BYTES * line.symbols + 3 * (NAME_BYTES + len(line.name))
@@ -278,7 +278,7 @@ class Demand:
         return self.tally_bytes + self._other_bytes + shards * self._bytes_a_shard
 
     def lack(self, needed_bytes: int, room_bytes: int) -> str:
-        """Return the error text for a backup that does not fit into the free memory."""
+        """Return the error message for a backup that does not fit into the free memory."""
         largest = ""
         if self._largest is not None:
             number, tally = self._largest

@@ -1,4 +1,4 @@
-"""Reads a store for a backup, on Redis or Valkey. Each script is one atomic step on the server."""
+"""Reads a store on Redis or Valkey for a backup. Each script is one atomic step on the server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ repeat
 until cursor == '0' or #found >= 50 or visited >= 10000
 return {cursor, found}
 """
-"""Reads one page of buckets, which delays uploads by only a few milliseconds."""
+"""Reads one page of buckets. This delays uploads by only a few milliseconds."""
 
 CUT = f"""
 -- KEYS: the shard's prefix, which is not a key itself
@@ -61,7 +61,7 @@ return {{changed, closed, index, open}}
 BucketState: TypeAlias = tuple[int, int]
 """The expiry of a bucket, and its number of uploads.
 
-Uploads are never removed from a bucket, so every change of the bucket alters its state.
+Uploads are never removed from a bucket, so every change of the bucket changes these values.
 """
 
 
@@ -71,8 +71,8 @@ class StoreProperties(NamedTuple):
     Attributes:
         schema: the store's schema.
         shards: the number of the store's shards.
-        grace_s: seconds for which a window accepts reports after its end, or None if no
-            collector has served the store.
+        grace_s: how many seconds after its end a window accepts reports, or None if no collector
+            has used the store.
 
     """
 
@@ -95,20 +95,19 @@ class StoredBucket(NamedTuple):
 
     @property
     def state(self) -> BucketState:
-        """The expiry and the number of uploads, which together reveal any change."""
+        """The expiry and the number of uploads. Any change of the bucket changes one of them."""
         return self.bucket.expires_at, len(self.bucket.members)
 
 
 @dataclass(frozen=True, slots=True)
 class ShardCut:
-    """A shard at one instant.
+    """The content of a shard at one instant.
 
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
-        closed: names of the windows that are closed in the shard.
-        index: for each tally that has a part in the shard, the number of symbols, by the tally's
-            name.
-        open_counts: the shard's part of each tally whose window is open, by the tally's name.
+        closed: the names of the windows that are closed in the shard.
+        index: for each tally with a part in the shard, the number of symbols, by the tally's name.
+        open_counts: for each tally of an open window, the shard's part, by the tally's name.
 
     """
 
@@ -119,13 +118,13 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, even while it counts. No write access is needed.
+    """Reads a store, even while it counts. This needs no permission to write.
 
-    Every method raises StoreUnavailableError if the store does not answer.
+    Every method raises StoreUnavailableError if the store does not respond.
     """
 
     def __init__(self, store: RedisStore) -> None:
-        """Take the store, which must be prepared."""
+        """Store the store, which must be prepared."""
         self._store = store.shards
 
     def properties(self) -> StoreProperties:
@@ -142,7 +141,7 @@ class StoreReader:
     def servers(self) -> str:
         """Return a text that changes if a server restarts or is replaced.
 
-        If the text has changed, acknowledged uploads may have been lost.
+        If the text has changed, acknowledged uploads may be lost.
 
         Raises:
             ConfigError: if slots are moving from one server to another.
@@ -150,14 +149,14 @@ class StoreReader:
         """
         servers = sorted(filter(None, self._store.ask_servers(_server)))
         self._store.require_own()
-        if "[" in "".join(servers):  # a slot on its way is written [SLOT->-NODE] or [SLOT-<-NODE]
+        if "[" in "".join(servers):  # a slot that moves is written [SLOT->-NODE] or [SLOT-<-NODE]
             raise ConfigError("slots of the cluster are moving: take the backup after they have moved")
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
         """Yield the buckets of a shard, each in its state at the time of reading.
 
-        Uploads may be counted between the readings.
+        Uploads may be counted between readings.
         """
         cursor = b"0"
         while True:
@@ -167,10 +166,10 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard at one instant, without the buckets that did not change after reading.
+        """Return a shard at one instant, without buckets that have not changed since reading.
 
-        The server reads the shard in one step, during which it counts nothing. The step is short
-        because buckets that were read before are left out.
+        The server reads the shard in one step, during which it counts nothing. The step is short,
+        because buckets that have already been read are left out.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
@@ -199,7 +198,7 @@ class StoreReader:
 
 
 def _server(connection: Connection) -> str:
-    """Return a text that changes if a master restarts, takes over or gets slots.
+    """Return a text that changes if a master restarts, replaces another or gets slots.
 
     For a replica, the text is empty.
     """

@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""The name that many programs interpret as standard output. It is refused as a file name."""
+"""Many programs interpret this name as standard output. It is refused as a file name."""
 
 
 @click.command(
@@ -103,7 +103,7 @@ def export_store(
 )
 @store_options
 @store_memory_option
-def import_store(  # noqa: PLR0913 the options, by name
+def import_store(  # noqa: PLR0913 the options by name
     path: Path,
     registry: Path | None,
     data_dir: Path,
@@ -124,7 +124,7 @@ def import_store(  # noqa: PLR0913 the options, by name
     _require_same("the backup", app, None if definitions is None else definitions.app)
     with contextlib.ExitStack() as stack:
         url = redis_url
-        if url is None:  # refused while a collector runs
+        if url is None:  # refused while a collector is running
             memory_bytes = store_memory_bytes or embedded_limit_bytes()
             url = stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
         store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
@@ -143,7 +143,7 @@ def import_store(  # noqa: PLR0913 the options, by name
 
 
 def _require_replaceable(to: Path, data_dir: Path | None) -> None:
-    """Refuse to overwrite anything but a backup, or to write into the store's data directory."""
+    """Refuse to overwrite any file but a backup, or to write into the store's data directory."""
     require(
         not replaces_another_kind(to, _is_backup),
         f"{to} is not a backup, and the export would overwrite it; name another file",
@@ -165,7 +165,7 @@ def _is_backup(head: bytes) -> bool:
 
 
 def _require_same(what: str, owner: str | None, served: str | None) -> None:
-    """Refuse a store or a backup of an app other than the registry's, if both apps are known."""
+    """Refuse a store or a backup of another app than the registry's, if both apps are known."""
     if owner is not None and served is not None and served != owner:
         raise BackupError(
             f"{what} belongs to the app {owner}, but the registry to {served}: give the registry of {owner}, "
@@ -201,10 +201,10 @@ class Summary:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show progress. Yield a function to call with the number of items done since the last call.
+    """Show progress. Yield a function that gets the number of items done since its last call.
 
     Args:
-        label: a word or two that name the items.
+        label: one or two words that name the items.
         total: the total number of items, or None if it is unknown.
 
     """

@@ -49,7 +49,7 @@ from collector.store.tally_memory import TallyMemory
 @served_store_options
 @grace_option
 @store_memory_option
-def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
+def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 CollectorConfig and the options define the types
     """Check registry, keys and store before a deployment.
 
     Print one line per check, and exit with status 1 if any check fails. A test record is written
@@ -68,7 +68,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 ea
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
     """Yield the results for the store.
 
-    If the store is embedded and not running, it is started for the check.
+    If the store is embedded and not running, start it for the check.
     """
     memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
     if config.redis_url is None:

@@ -1,4 +1,4 @@
-"""The command line: all commands, the reporting of errors, and ``hearsay-collector key``."""
+"""The command line: all commands, error messages, and ``hearsay-collector key``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
 
 
 def script_for(command: click.Command, shell: str) -> str:
-    """Return the script that completes a program in a shell. It ends with a line break."""
+    """Return the script that completes a program in a shell, with a line break at the end."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
@@ -85,7 +85,7 @@ class ErrorReportingGroup(click.Group):
         except OSError as error:
             if error.errno not in NO_ROOM or error.filename is not None:
                 raise
-            # Otherwise, the interpreter would write the buffer again as it exits, and fail again.
+            # otherwise, the interpreter would write the buffer again when it exits, and fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             problem = f"the output cannot be written: {error.strerror}; redirect it elsewhere"
             click.ClickException(problem).show()
@@ -108,7 +108,7 @@ class ErrorReportingGroup(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
         except HearsayError as error:
             raise click.ClickException(str(error)) from error
-        except OSError as error:  # such as a folder that may not be entered
+        except OSError as error:  # such as a folder without permission to enter it
             if error.filename is None:
                 raise
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error

@@ -1,7 +1,7 @@
-"""Options that several commands share, and functions that open the store or read its secrets.
+"""Options that several commands share. Also opens the store, and reads the secrets for it.
 
-The options state where the store is and how durably it keeps reports. Every user of the machine can
-read a command line, so secrets come from the environment or from files.
+The options specify where the store is and how durably it stores reports. Secrets come from the
+environment or from files, because every user of the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from collector.store.shards import Shards
 
 
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
-    """Return the settings of an option that takes a member of an enumeration by its value.
+    """Return the settings of an option whose values are those of an enumeration's members.
 
-    Given the enumeration itself, click would accept the names of its members, not their values.
+    With the enumeration itself, click would accept the names of its members, not their values.
     """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
@@ -44,12 +44,12 @@ def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the examples at the end of a command's help, one command per line."""
+    """Return the examples at the end of a command's help, with one command per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def window_of(_context: click.Context, option: click.Parameter, name: str) -> Window:
-    """Return the window that an option names."""
+    """Return the window with the name in an option."""
     try:
         return Window.parse(name)
     except WindowError as error:
@@ -131,7 +131,7 @@ def store_options(command: Command) -> Command:
 
 
 def served_store_options(command: Command) -> Command:
-    """Add the options that specify where the store is and how durably it keeps reports."""
+    """Add the options that specify where the store is and how durably it stores reports."""
     return store_options(durability_option(copies_option(command)))
 
 
@@ -168,14 +168,14 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
     Args:
-        variable: the environment variable that may contain the secret. ``VARIABLE_FILE`` may name a
-            file instead.
+        variable: the environment variable that may contain the secret. Instead, ``VARIABLE_FILE``
+            may name a file.
         file: a file that contains the secret, or None.
 
     Raises:
         ConfigError: if there are both a value and a file, if the file cannot be read, or if the
-            secret is empty. An empty secret does not count as a missing one, because without the
-            secret, a command could open a store other than the intended one.
+            secret is empty. An empty secret is not treated as a missing one, because without the
+            secret, a command could open another store than the intended one.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
@@ -203,21 +203,21 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Return a store that is being served. The command's writes are as durable as reports.
+    """Return a store that a collector uses. The command's writes are as durable as reports.
 
-    The store records the durability that the last collector on it was started with. The command
-    uses the same durability.
+    The store contains the durability with which the last collector was started on it. The command
+    uses this durability.
 
     Args:
-        data_dir: directory of a running collector's embedded store; ignored if there is a
+        data_dir: the directory of a running collector's embedded store; ignored if there is a
             ``redis_url``.
         redis_url: a server, or any node of a cluster; or None.
         is_cluster: whether ``redis_url`` names a cluster.
 
     Raises:
         ConfigError: if no collector is running on the directory, or if the store cannot be used or
-            cannot provide the recorded durability.
-        StoreUnavailableError: if the store does not answer.
+            cannot provide the stored durability.
+        StoreUnavailableError: if the store does not respond.
 
     """
     url = running_store_url(data_dir) if redis_url is None else redis_url
@@ -232,7 +232,7 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which an embedded store listens.
 
-    If no collector is running the store, start it and run it until the stack is closed.
+    If no collector runs the store, start it, and run it until the stack is closed.
 
     Args:
         data_dir: the store's directory.

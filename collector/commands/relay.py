@@ -55,7 +55,7 @@ def relay(
     bind: str,
     metrics_bind: str | None,
     key_file: Path | None,
-    **settings: Any,  # noqa: ANN401 each is typed by its option and by RelayConfig
+    **settings: Any,  # noqa: ANN401 RelayConfig and the options define the types
 ) -> None:
     """Mix and forward uploads, so that the collector sees no device's address.
 
@@ -63,7 +63,7 @@ def relay(
     --key-file or HEARSAY_RELAY_KEY_FILE names. The collector's access file
     must list the key.
     """
-    from collector.relay.serve import serve  # noqa: PLC0415 saves the other commands 147 ms
+    from collector.relay.serve import serve  # noqa: PLC0415 saves 147 ms in the other commands
 
     host, port = parse_bind(bind)
     metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")

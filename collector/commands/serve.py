@@ -21,7 +21,7 @@ from collector.commands.options import (
 )
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bind
 
-TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
+TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the name of a variable
 
 
 @click.command(
@@ -84,7 +84,7 @@ def serve(
     bind: str,
     metrics_bind: str | None,
     read_token_file: Path | None,
-    **settings: Any,  # noqa: ANN401 each is typed by its option and by CollectorConfig
+    **settings: Any,  # noqa: ANN401 CollectorConfig and the options define the types
 ) -> None:
     """Run the service. It prints one line when it is ready.
 
@@ -92,7 +92,7 @@ def serve(
     HEARSAY_READ_TOKEN, or from a file that --read-token-file or HEARSAY_READ_TOKEN_FILE names. If
     there is no token, one is generated and shown once.
     """
-    from collector.service import serve as run  # noqa: PLC0415 saves the other commands 114 ms
+    from collector.service import serve as run  # noqa: PLC0415 saves 114 ms in the other commands
 
     if settings["is_trial"]:
         settings |= {"snapshot_interval_s": 0, "allows_unknown_editions": True}

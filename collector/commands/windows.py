@@ -57,7 +57,7 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
 
 
 def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. If it is already closed, make sure that no failover can reopen it.
+    """Close a window. If it is already closed, ensure that no failover can reopen it.
 
     Raises:
         StoreUnavailableError: if the window may be only partly closed. The message says what to do.
@@ -72,13 +72,14 @@ def _close(store: RedisStore, window: Window) -> None:
 
 
 def _content(store: RedisStore, window: Window) -> str:
-    """Return a description of how many reports a window has.
+    """Describe how many reports a window contains.
 
-    The number of reports alone reveals nothing about answers, so reading it does not count as a
-    look at an open window.
+    The number of reports alone reveals nothing about answers. Reading it therefore does not count
+    as a snapshot of an open window.
 
     Raises:
-        ConfigError: if the store has no tally of a window of this kind, because no metric uses it.
+        ConfigError: if the store has no tally for windows of this kind, because no metric uses
+            them.
 
     """
     tallied = store.tallied_windows() | store.closed_windows()

@@ -1,4 +1,4 @@
-"""The embedded store: a Valkey server that the collector runs for itself on a data directory.
+"""The embedded store: a Valkey server that a collector starts for itself, on a data directory.
 
-This package may import `collector.redis_servers`, which sends commands, and the layers below.
+This package may import `collector.redis_servers`, which sends commands, and the layers below it.
 """

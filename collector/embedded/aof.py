@@ -1,9 +1,9 @@
-"""The append-only files of a Redis or Valkey server, and the detection of missing data in them.
+"""Reads the append-only files of a Redis or Valkey server, and detects missing data in them.
 
-The manifest lists the files. The base contains everything up to the last rewrite and has its own
-checksum. Increments contain every write since then and have no checksum. If some of these files are
-missing or empty, the server starts as if nothing had ever been written, so the files are checked
-before the server starts.
+The manifest lists the files. The base file contains everything up to the last rewrite, and has a
+checksum. Increment files contain every later write, without a checksum. If some of these files are
+missing or empty, the server starts as if nothing had ever been written. Therefore the files are
+checked before the server starts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STORE_DIR = "appendonlydir"
 MANIFEST = "appendonly.aof.manifest"
 
 BASE, INCREMENT = "b", "i"
-"""Types of files in a manifest. A third type marks old files."""
+"""The types of files in a manifest. A third type, for old files, is ignored."""
 
 _SEQUENCE = re.compile(r"\.(\d+)\.incr\.aof")
 _LENGTH = re.compile(rb"[*$](\d{1,9})\r\n")
@@ -31,7 +31,7 @@ CHUNK_BYTES = 2**20
 
 
 class ManifestEntry(NamedTuple):
-    """A file that a manifest lists.
+    """A file in a manifest.
 
     Attributes:
         name: the file's name.
@@ -67,7 +67,7 @@ def increments_in(folder: Path) -> list[str]:
 
 
 def sequence_of(increment: str) -> int:
-    """Return the increment's sequence number from its file name; 0 if the name has none."""
+    """Return the sequence number in an increment's file name; 0 if there is none."""
     match = _SEQUENCE.search(increment)
     return int(match[1]) if match else 0
 
@@ -84,7 +84,7 @@ def readable_bytes(increment: Path) -> int:
 
 
 def _commands(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the name of each command, up to the first incomplete or invalid one."""
+    """Yield the name of each command, up to the first incomplete or invalid command."""
     while count := _length(file, b"*"):
         words = []
         for _ in range(count):
@@ -103,7 +103,7 @@ def _length(file: IO[bytes], kind: bytes) -> int | None:
 
 
 class Reach(NamedTuple):
-    """The part of an increment, from its start, that is known to be intact.
+    """The first part of an increment, which is known to be intact.
 
     Attributes:
         size: the length of this part in bytes.
@@ -119,7 +119,7 @@ class DataLoss(NamedTuple):
     """Acknowledged data that is missing.
 
     Attributes:
-        text: a description of the missing data and its place, for people.
+        text: a sentence for people about the missing data and its place.
         can_be_left_out: whether the remaining data can be read without the missing data.
 
     """
@@ -133,8 +133,8 @@ def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> 
 
     Args:
         folder: the folder of the append-only files.
-        noted: for each increment, the part that was known to be intact.
-        noted_at_s: the time (Unix seconds) at which these parts were noted.
+        noted: for each increment, the first part that was known to be intact.
+        noted_at_s: the time (Unix seconds) at which this was noted.
 
     """
     try:
@@ -167,7 +167,7 @@ def _losses_since_the_rewrite(
         elif name in noted:
             yield from _shortfall(folder / name, noted[name], noted_at_s)
     for name in noted.keys() - set(increments):
-        if sequence_of(name) >= oldest:  # an older increment was rewritten into the base
+        if sequence_of(name) >= oldest:  # older increments were rewritten into the base
             yield DataLoss(f"{MANIFEST} is older than the last acknowledged write: it does not list {name}")
 
 
@@ -181,7 +181,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Truncate each increment after its readable part, and yield descriptions of the lost data."""
+    """Truncate each increment after its readable part; yield descriptions of the lost data."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
@@ -210,12 +210,12 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return a message that says how many noted bytes are missing at the end of a file."""
+    """Return a message about how many noted bytes are missing at the end of a file."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:
-    """Return the reach of a file, extended to a size or, if the file is shorter, to its end."""
+    """Return the intact part of a file, extended to a size or, if it is shorter, to its end."""
     at, checksum = before
     with file.open("rb") as opened:
         opened.seek(at)

@@ -1,8 +1,8 @@
 """The embedded store's directory: its owner, its lock, and the file with the socket's address.
 
-Only one collector at a time has the lock. It keeps the lock for as long as any of its processes may
-write to the directory. The store's socket is inside the directory, or in a temporary folder if the
-directory cannot contain a socket.
+Only one collector at a time has the lock. It keeps the lock as long as any of its processes may
+write to the directory. The store's socket is inside the directory or, if the directory cannot
+contain a socket, in a temporary folder.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""Seconds to wait for the lock.
+"""How many seconds to wait for the lock.
 
-If a collector was just killed, its store releases the lock within moments. If the lock is held for
-longer, waiting is useless.
+If a collector was just killed, its store releases the lock within moments. If the lock is not
+released by then, it is useless to wait longer.
 """
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
@@ -40,13 +40,13 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""The remedy for each error that the disk can cause during a write."""
+"""What to do about each error that the disk can cause during a write."""
 
 PROBE_BYTES = 4096
 """The size of a test file: one block, which does not fit on a full disk."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The free space (bytes) to check for. A store that starts writes less, in a few small files."""
+"""The free space to check for, in bytes. A store that starts writes less, to a few small files."""
 
 ADDRESS_FILE = "store.address"
 
@@ -62,10 +62,10 @@ LONGEST_PATH = 93
 
 
 def require_trusted(data_dir: Path) -> None:
-    """Refuse a directory in which other users can replace the store's files, or could have done so.
+    """Refuse a directory if other users can, or could, have replaced the store's files.
 
     Root may use anybody's directory. Members of the directory's group are trusted, because the
-    operator chose this directory.
+    operator has chosen this directory.
 
     Raises:
         ConfigError: if the directory is refused; the message says what to do.
@@ -86,9 +86,9 @@ def require_trusted(data_dir: Path) -> None:
 
 
 def require_own_store(data_dir: Path) -> None:
-    """Refuse a directory whose store another user runs, if this process runs as root.
+    """If this process runs as root, refuse a directory whose store another user runs.
 
-    The other user could not use files that root creates there.
+    The other user could not use the files that root would create there.
 
     Raises:
         ConfigError: if the directory is refused; the message says what to do.
@@ -103,10 +103,10 @@ def require_own_store(data_dir: Path) -> None:
 
 
 def require_writable(data_dir: Path) -> None:
-    """Refuse a directory in which the store could not write.
+    """Refuse a directory to which the store could not write.
 
-    This function writes temporary files, and removes them. If the directory does not exist yet,
-    its nearest existing parent is tried instead.
+    This function writes temporary files and removes them. If the directory does not exist yet, it
+    tries the nearest existing parent instead.
 
     Raises:
         ConfigError: if the store could not write; the message says where, and why.
@@ -122,10 +122,10 @@ def require_writable(data_dir: Path) -> None:
 
 
 def require_room(folder: Path, size: int = START_BYTES) -> None:
-    """Refuse a folder without room for a file of a given size. Nothing is left behind.
+    """Refuse a folder that has no space for a file of a given size. No file remains.
 
     Raises:
-        ConfigError: if there is no room; the message says why, and what to do.
+        ConfigError: if there is no space; the message says why, and what to do.
 
     """
     try:
@@ -138,7 +138,7 @@ def require_room(folder: Path, size: int = START_BYTES) -> None:
 
 
 def is_locked(data_dir: Path) -> bool:
-    """Return whether a collector, or a process that it left running, has the directory's lock."""
+    """Return whether a collector, or a process that it started, has the directory's lock."""
     try:
         lock = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -153,7 +153,7 @@ def is_locked(data_dir: Path) -> bool:
 
 
 def locked(data_dir: Path) -> int:
-    """Create a data directory if there is none, and lock it.
+    """Create a data directory if there is none; lock the directory.
 
     Returns:
         The descriptor of an open file. The directory is locked until every copy of the descriptor
@@ -194,9 +194,9 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
     The caller must have the directory's lock.
 
-    The folder is inside the data directory, so that the next collector finds the files that a
-    killed collector left behind. If the data directory cannot contain a socket, the folder is a
-    temporary one. If a collector leaves such a folder behind, the next collector removes it.
+    The folder is inside the data directory, so that the next collector finds the files of a killed
+    collector. If the data directory cannot contain a socket, the folder is a temporary folder. If a
+    collector leaves it behind, the next collector removes it.
 
     Raises:
         ConfigError: if neither folder can contain a socket.
@@ -220,7 +220,7 @@ def write_address(data_dir: Path, url: str) -> None:
 
 
 def running_store_url(data_dir: Path) -> str:
-    """Return the URL of the store of a collector that runs on a data directory.
+    """Return the URL of the store of the collector that is running on a data directory.
 
     Raises:
         ConfigError: if no collector runs there, or other users could have written the address.
@@ -230,7 +230,7 @@ def running_store_url(data_dir: Path) -> str:
         require_trusted(data_dir)
     address = data_dir / ADDRESS_FILE
     url = address.read_text(encoding="utf-8") if address.is_file() else ""
-    # a power failure leaves a socket on which nobody listens
+    # after a power failure, there may be a socket on which no process listens
     if not (Path(url.removeprefix("unix://")).is_socket() and is_locked(data_dir)):
         raise ConfigError(f"no collector is running on {data_dir}: start it, or name its store with --redis URL")
     return url
@@ -265,7 +265,7 @@ def _temporary_folder(unusable: Path) -> Path:
 
 
 def _remove_left(data_dir: Path) -> None:
-    """Remove the temporary folder that a killed collector left behind."""
+    """Remove the temporary folder that a killed collector has left."""
     address = data_dir / ADDRESS_FILE
     if address.is_file():
         left = Path(address.read_text(encoding="utf-8").removeprefix("unix://"))

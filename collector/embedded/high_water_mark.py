@@ -1,9 +1,9 @@
 """The length up to which the embedded store's files are known to contain acknowledged data.
 
-The mark is written beside the files about once a second. It contains the length of each increment,
-and a checksum of the bytes up to that length. If a file ends early, the server assumes that power
-failed during the last write. The server detects neither a larger loss nor changed bytes in the
-middle. The mark detects both, up to the noted length.
+This mark is written next to the files about once a second. It contains the length of each increment
+file, and a checksum of the bytes up to that length. If a file is shorter, the server assumes that
+power failed during the last write. The server detects neither the loss of more data nor changed
+bytes in the middle. The mark reveals both, up to the noted length.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MARK_FILE = "store.mark"
 class UnnotedError(ConfigError):
     """The mark cannot be written.
 
-    Acknowledged data is still stored. If it were lost, however, the loss might go unnoticed.
+    Acknowledged data is still stored. But if it were lost, the loss might not be detected.
     """
 
 
@@ -42,7 +42,7 @@ class Mark:
     """The mark of one data directory. Only one thread at a time may use it."""
 
     def __init__(self, data_dir: Path) -> None:
-        """Store the directory's path. Nothing is read before the first use."""
+        """Store the directory's path. Nothing is read yet."""
         self._file = data_dir / MARK_FILE
         self._folder = data_dir / STORE_DIR
         self._noted: dict[str, Reach] = {}
@@ -51,8 +51,8 @@ class Mark:
         """Refuse files in which acknowledged data is missing or changed.
 
         Raises:
-            ConfigError: if data is missing or changed. The message describes this data, and says
-                how to continue.
+            ConfigError: if data is missing or changed. The message describes the data, and says how
+                to continue.
 
         """
         losses = self._losses()
@@ -82,15 +82,15 @@ class Mark:
     def sizes(self) -> dict[str, int]:
         """Return the current length of each increment.
 
-        Pass the lengths to `note` only once the bytes up to them are known to be on disk.
+        Pass the lengths to `note` only when the bytes up to them are known to be on disk.
         """
         try:
             return {name: (self._folder / name).stat().st_size for name in increments_in(self._folder)}
-        except FileNotFoundError:  # the server has just rewritten them
+        except FileNotFoundError:  # the server has just rewritten the increments
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Record the lengths of the increments.
+        """Write the lengths of the increments to the mark.
 
         Args:
             sizes: for each increment, the number of bytes that are on disk and acknowledged.
@@ -105,7 +105,7 @@ class Mark:
             before = self._noted.get(name, Reach())
             if size < before.size:
                 raise ConfigError(shortened(name, size, before.size))
-            with contextlib.suppress(FileNotFoundError):  # the server has just rewritten it
+            with contextlib.suppress(FileNotFoundError):  # the server has just rewritten the increment
                 noted[name] = extended(self._folder / name, before, size)
         if noted and noted != self._noted:
             try:

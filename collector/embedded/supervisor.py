@@ -1,11 +1,12 @@
 """The guardian: starts and restarts the embedded store, and ends it when the collector ends.
 
-The guardian runs as a separate program, in a separate session, with the standard library only. It
-is connected to the collector by a pipe, the lifeline. A byte on the lifeline means that the
-collector has seen the store ready. End of file means that the collector has ended, for any reason.
-Whenever the store ends by itself, the guardian writes the store's exit status to standard output, a
-pipe that the collector reads. The lock on the data directory is an open file that the store
-inherits, so the directory stays locked for as long as any process may still write there.
+The guardian is a separate program in a separate session, and uses only the standard library. It is
+connected to the collector by a pipe, the *lifeline*. A byte on the lifeline means that the store
+was ready for the collector. End of file means that the collector has ended, for any reason.
+Whenever the store ends unexpectedly, the guardian writes the store's exit status to standard
+output, which is a pipe that the collector reads. The lock on the data directory is an open file
+that the store inherits. The directory therefore stays locked as long as any process may write
+there.
 """
 
 from __future__ import annotations
@@ -23,28 +24,29 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""The longest wait (seconds) between two starts.
+"""The longest wait between two starts, in seconds.
 
-The waits grow, because frequent attempts do not help, for example, if the disk is full.
+Each wait is longer than the previous one: if the disk is full, for example, frequent attempts do
+not help.
 """
 
 STEADY_AFTER_S = 60.0
-"""Seconds after which a running store counts as started.
+"""After how many seconds a running store counts as started.
 
 If the store ends after that, the first wait before a restart is short again.
 """
 
 STOP_TIMEOUT_S = 10.0
-"""Seconds after which a store that does not end is killed. Acknowledged data is already on disk."""
+"""After how many seconds a store that does not end is killed. Acknowledged data is on disk."""
 
 PR_SET_PDEATHSIG = 1
 
 
 class Guardian:
-    """Keeps one store process alive until the lifeline ends."""
+    """Keeps the store's process running until the lifeline ends."""
 
     def __init__(self, lifeline: int, lock: int, command: list[str]) -> None:
-        """Take the lifeline's reading end, the lock's descriptor and the store's command line."""
+        """Store the lifeline's reading end, the lock's descriptor and the store's command line."""
         self._lifeline = lifeline
         self._lock = lock
         self._command = command
@@ -53,7 +55,7 @@ class Guardian:
         self._store: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Guard the store until the lifeline ends.
+        """Keep the store running until the lifeline ends.
 
         Returns:
             0, or the store's exit status if it never became ready.
@@ -101,9 +103,9 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Send the collector the store's exit code or, if a signal ended it, minus the signal's number.
+    """Send the store's exit code to the collector; if a signal ended it, minus the signal's number.
 
-    This function never delays the restart, even if the collector has ended or does not read.
+    This function never delays a restart, even if the collector has ended or does not read.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)
@@ -113,18 +115,19 @@ _libc = ctypes.CDLL(None)
 
 
 def _end_with_parent() -> None:
-    """Have the kernel end the store if the guardian itself is killed.
+    """Make the kernel end the store if the guardian itself is killed.
 
-    This works on Linux only. Elsewhere the store keeps running, and the directory stays locked.
+    This works only on Linux. On other systems, the store keeps running, and the directory stays
+    locked.
     """
     if sys.platform == "linux":
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main() -> int:
-    """Guard a store with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``."""
+    """Run a store with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``."""
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
-    os.umask(0o077)  # the append-only file contains uploads in order, so nobody else may read it
+    os.umask(0o077)  # nobody else may read the append-only file, which shows the order of uploads
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     os.set_blocking(sys.stdout.fileno(), False)

@@ -14,19 +14,18 @@ from collector.redis_servers.server import ask
 
 APART_S = 60.0
 """The smallest difference between two clocks, in seconds, for which a warning is logged.
-
-Synchronized clocks agree to within a second, and reports are lost if a clock is ten minutes behind.
+Synchronized clocks differ by less than a second. Reports are lost if a clock is ten minutes behind.
 """
 
 TOGETHER_S = 30.0
-"""The difference between two clocks, in seconds, below which a warning is withdrawn.
+"""The warning ends when two clocks differ by less than this, in seconds.
 
-This limit is lower than APART_S, so that a difference near APART_S does not log the warning and the
-all-clear again and again.
+This limit is lower than APART_S. Otherwise, a difference near APART_S would start and end the
+warning again and again.
 """
 
 LOOK_INTERVAL_S = 60.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
@@ -34,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def clock_ahead_s(connection: Connection) -> float:
-    """Return the seconds that the server's clock is ahead of this machine's; below 0 if behind."""
+    """Return how many seconds the server's clock is ahead of this machine's; below 0 if behind."""
     asked_s = time.time()
     seconds, microseconds = ask(connection, "TIME")
     answered_s = time.time()
@@ -42,12 +41,12 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the largest difference by size, with its sign: negative if the clock is behind."""
+    """Return the difference with the largest absolute value; negative if the clock is behind."""
     return max(ahead_s, key=abs)
 
 
 def describe(ahead_s: float) -> str:
-    """Return a sentence that describes a difference and says how to fix it."""
+    """Return a sentence about a difference, and how to fix it."""
     size_s = round(abs(ahead_s))
     divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
     side = "ahead of" if ahead_s > 0 else "behind"
@@ -58,19 +57,19 @@ def describe(ahead_s: float) -> str:
 
 
 class ClockWatch:
-    """Checks the clocks of the servers from time to time.
+    """Checks the servers' clocks from time to time.
 
-    Logs one line when a server's clock differs too much from this machine's, and one when all
-    clocks agree again.
+    A line is logged when a server's clock differs too much from this machine's, and another line
+    when all clocks agree again.
     """
 
     def __init__(self, look: Callable[[], Iterable[float]], monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Start a watch.
+        """Store the function that checks the clocks.
 
         Args:
             look: returns the seconds by which each server's clock is ahead, or raises
                 StoreUnavailableError.
-            monotonic: returns seconds that never go back.
+            monotonic: returns the seconds of a monotonic clock.
 
         """
         self._look = look
@@ -79,11 +78,11 @@ class ClockWatch:
         self._has_warned = False
 
     def __call__(self) -> None:
-        """Look at the clocks if a look is due."""
+        """Check the clocks if a check is due."""
         now_s = self._monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S
-            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs that the store is down
+            with suppress(StoreUnavailableError):  # maintenance checks more often, and logs that the store is down
                 self._take(farthest(self._look()))
 
     def _take(self, ahead_s: float) -> None:

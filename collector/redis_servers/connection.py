@@ -1,14 +1,15 @@
-"""One connection to a server, the commands that it sends, and the meaning of its errors.
+"""A connection to a server, the commands that it sends, and the meaning of the server's errors.
 
-When a connection to a server is opened, the collector checks the server's settings and its store.
+When the collector opens a connection to a server, it checks the server's settings and its store.
 The connections of redis-py reconnect by themselves, perhaps to a server that was not checked. The
-connections of this module never reconnect.
+connections in this module never reconnect.
 
 `require_url` refuses every part of a URL that redis-py would misunderstand. redis-py passes every
 parameter of a URL to the connection as an argument. Some of these arguments cannot be texts; others
-would change how answers are read, disable certificate checks, or be overridden. redis-py also
+would change how responses are read, disable certificate checks, or be overridden. redis-py also
 ignores a host before the path of a socket, reads port 0 as 6379, and reads a database that is not a
-number, or has thousands of digits, as 0. If a parameter is repeated, redis-py uses the first value.
+number, or has thousands of digits, as 0. If a parameter occurs twice, redis-py uses the first
+value.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ return redis.call(unpack(ARGV))
 class Connection(AbstractConnection):
     """A connection that never reconnects.
 
-    Commands may be sent before earlier commands are answered; the answers arrive in the same order.
-    Every exception closes the connection, because an unread answer would be mistaken for the answer
-    to a later command. Only an answer that is itself an error leaves the connection open.
+    Commands may be sent before earlier commands have their responses, which arrive in the same
+    order. Every exception closes the connection, because an unread response would be mistaken for
+    the response to a later command. Only a response that is itself an error leaves the connection
+    open.
 
     Attributes:
-        history: the id of the history that the server continued when the connection was opened, or
-            None if nothing depends on this id; see `server.history`.
+        history: the id of the history that the server had when the connection was opened, or None
+            if nothing depends on it; see `server.history`.
 
     """
 
@@ -52,7 +54,7 @@ class Connection(AbstractConnection):
     _has_connected = False
 
     def connect_check_health(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 as in redis-py
-        """Connect; redis-py calls this again when it finds the connection closed.
+        """Connect. redis-py calls this again when it finds the connection closed.
 
         Raises:
             RedisError: if the server cannot be reached, or this object has been connected before.
@@ -64,7 +66,7 @@ class Connection(AbstractConnection):
         super().connect_check_health(*args, **kwargs)
 
     def close(self) -> None:
-        """Close the connection. Closing it twice does no harm."""
+        """Close the connection, if it is open."""
         self.disconnect()  # type: ignore[no-untyped-call] # redis-py's
 
     def send(self, packed: bytes) -> None:
@@ -77,20 +79,20 @@ class Connection(AbstractConnection):
         self.send_packed_command((packed,))  # type: ignore[no-untyped-call] # redis-py's
 
     def receive(self) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the next answer.
+        """Return the next response.
 
         Raises:
-            RedisError: if the answer is an error, or does not arrive in time.
+            RedisError: if the response is an error, or does not arrive in time.
 
         """
         return self.read_response()
 
     def receive_any(self) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the next answer, even if it is an error that concerns only one command.
+        """Return the next response, even if it is an error about only one command.
 
         Raises:
-            RedisError: if the answer is an error that concerns the whole server, or does not arrive
-                in time.
+            RedisError: if the response is an error about the whole server, or does not arrive in
+                time.
 
         """
         try:
@@ -118,14 +120,14 @@ CLASSES: Mapping[object, Any] = {
     redis.SSLConnection: TlsConnection,
     redis.UnixDomainSocketConnection: UnixConnection,
 }
-"""The connection class that replaces each class that redis-py chooses for a URL."""
+"""The connection class that replaces each class that redis-py would choose for a URL."""
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
     """Return a command in a form that the server executes even if its memory is full.
 
-    This form is for commands that close a window or record a fact. With it, a full store can still
-    be started and read, its windows can be closed, and its old tallies deleted.
+    This form is for commands that close a window or record a property of the store. Thanks to it, a
+    full store can be started and read, its windows can be closed, and its old tallies deleted.
 
     Args:
         name: the command's name.
@@ -141,7 +143,7 @@ class PackedCommand(NamedTuple):
 
     Attributes:
         tag: the text that determines the slot: a shard's prefix, or a key outside all shards.
-        command: the encoded command. Sending it twice must be safe.
+        command: the encoded command. It must be safe to send it twice.
 
     """
 
@@ -150,12 +152,12 @@ class PackedCommand(NamedTuple):
 
     @classmethod
     def packed(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
-        """Encode a command that is given as a list of words."""
+        """Encode a command, which is a list of words."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element
 
 
 class TooFewCopiesError(RedisError):
-    """The server executed a write, but too few replicas have this write on disk yet."""
+    """The server has executed a write, but too few replicas have it on disk so far."""
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
@@ -176,7 +178,7 @@ PARAMETERS: Final = ("db",)
 """The parameters allowed in every URL."""
 
 TLS_PARAMETERS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_password")
-"""Additional parameters allowed with ``rediss``: none of them disables a check."""
+"""Additional parameters allowed with ``rediss``. None of them disables a check."""
 
 DATABASE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -190,9 +192,9 @@ def require_url(url: str) -> None:
     """Refuse a URL if redis-py would misunderstand or ignore any part of it.
 
     Raises:
-        ConfigError: if the URL is refused. The message shows only names of parameters, and none
-            that is followed by an @: a URL that was split in the wrong places may reveal a
-            password.
+        ConfigError: if the URL is refused. The message contains only names of parameters, and no
+            name that is followed by an @, because a URL that was split in the wrong places may
+            reveal a password.
 
     """
     try:
@@ -200,7 +202,7 @@ def require_url(url: str) -> None:
         port = parts.port
     except ValueError:
         raise ConfigError(NO_URL) from None
-    # the system ends a path at a NUL
+    # the system cuts a path at a NUL
     require(parts.scheme in SCHEMES and not parts.fragment and "\0" not in unquote(url), NO_URL)
     parameters = _parameters(parts)
     if parts.scheme == "unix":

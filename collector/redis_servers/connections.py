@@ -1,11 +1,11 @@
-"""Connections to the servers of a store, each after a check that the server keeps the promise.
+"""Opens connections to a store's servers, after checking that each server keeps the promise.
 
-The promise states where an upload is stored before the upload is acknowledged.
+The promise says where an upload is stored before it is acknowledged.
 
 This module contains all settings of redis-py.
 
-Each thread has its own connection to each server. This avoids the bookkeeping of a pool, so an
-upload takes about a third less of a worker's time.
+Each thread has its own connection to each server. This avoids the bookkeeping of a pool, and saves
+about a third of a worker's time for an upload.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Answer = TypeVar("Answer")
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
-"""Seconds within which a server must answer.
+"""How many seconds a server may take to respond.
 
-If a write takes longer, the server's disk is failing. Then it is better to answer with status 503,
+If a write takes longer, the server's disk is failing. It is then better to respond with status 503,
 so that the client retries, than to wait longer.
 """
 
 AVOIDED_S = 2.0
-"""Seconds for which only one thread at a time tries a server that did not answer in time.
+"""After a timeout, how many seconds only one thread at a time tries the server again.
 
-Requests of the other threads fail immediately.
+Meanwhile, requests of the other threads fail immediately.
 """
 
 Measured = TypeVar("Measured")
@@ -50,7 +50,7 @@ Measured = TypeVar("Measured")
 class _OfAThread(dict[Address, Connection]):
     """The connections of one thread.
 
-    The connections are closed when the thread ends, not later, when garbage collection runs.
+    The connections are closed when the thread ends, rather than later by garbage collection.
     """
 
     def __del__(self) -> None:
@@ -73,12 +73,12 @@ class Connections:
         """Store the server's URL. Nothing is sent before the first use.
 
         Args:
-            url: the URL of the server. For the other nodes of a cluster, the same user, password
-                and certificates are used.
+            url: the URL of the server. The same user, password and certificates are used for the
+                other nodes of a cluster.
             promise: the promise that every server must keep.
             is_cluster: whether the server is a node of a cluster.
-            set_up: prepares a connection that was just opened; if this function raises, the
-                connection is closed.
+            set_up: prepares a new connection. If this function raises an error, the connection is
+                closed.
 
         Raises:
             ConfigError: if the URL is not valid.
@@ -94,10 +94,10 @@ class Connections:
         self._avoided_until: dict[Address, float] = {}
 
     def own(self, address: Address) -> Connection:
-        """Return this thread's connection to a server, opening it first if there is none.
+        """Return this thread's connection to a server; open it first if necessary.
 
         Raises:
-            RedisError: if the server does not answer.
+            RedisError: if the server does not respond.
             ConfigError: if the server would not keep the promise.
 
         """
@@ -118,7 +118,7 @@ class Connections:
         return self._own().get(address)
 
     def drop(self, address: Address) -> None:
-        """Close this thread's connection to a server. The next use opens and checks another."""
+        """Close this thread's connection to a server. Later, `own` opens and checks a new one."""
         connection = self._own().pop(address, None)
         if connection is not None:
             connection.close()
@@ -129,11 +129,11 @@ class Connections:
             self.drop(address)
 
     def avoid(self, address: Address) -> None:
-        """Let one thread at a time try a server that timed out, until the server answers."""
+        """After a timeout, let only one thread at a time try a server until it responds."""
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
-        """Return a new connection to a server, without any check."""
+        """Return a new connection to a server that was not checked."""
         place = {} if address is None else {"host": address[0], "port": address[1]}
         connection: Connection = self._class(**self._settings | place)
         connection.connect()  # type: ignore[no-untyped-call] # redis-py's
@@ -143,7 +143,7 @@ class Connections:
         """Return a new, prepared connection to a server that keeps the promise.
 
         Raises:
-            RedisError: if the server does not answer.
+            RedisError: if the server does not respond.
             ConfigError: if the server would not keep the promise.
 
         """
@@ -162,18 +162,19 @@ class Connections:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether data that was read must also be on replicas, because a replica may take over.
+        """Whether data that was read must also be on replicas, because a replica may become master.
 
-        The value is always False if the promise includes no durability.
+        If the promise includes no durability, the value is False.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the replicas that must have the data that a server returned about a tag's shard.
 
-        The result includes all replicas that may take over, and at least the promised number. With
-        a promise of copies, failed replicas are left out while enough other replicas have the data:
-        whenever a failed replica could lose this data, it could also lose an acknowledged write.
+        The result includes all replicas that may become master, and at least the promised number.
+        If the promise includes copies, failed replicas are left out while enough other replicas
+        have the data. Whenever a failed replica could lose this data, it could also lose an
+        acknowledged write.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
@@ -196,7 +197,7 @@ class Connections:
             known: the nodes to ask, in this order; the server of the URL is asked last.
 
         Raises:
-            StoreUnavailableError: if none of them answers.
+            StoreUnavailableError: if none of them responds.
 
         """
         for address in known:
@@ -209,10 +210,10 @@ class Connections:
             raise unavailable(error) from error
 
     def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
-        """Return every server's answer, each over a new connection.
+        """Return every server's response, each over a new connection.
 
         Raises:
-            StoreUnavailableError: if a server does not answer.
+            StoreUnavailableError: if a server does not respond.
 
         """
         answers = []
@@ -225,14 +226,14 @@ class Connections:
         return answers
 
     def require_promise(self, known: Sequence[Address]) -> tuple[Address, ...]:
-        """Make sure that every server keeps the promise.
+        """Check that every server keeps the promise.
 
         Returns:
             The nodes of the cluster; empty for a single server.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
-            StoreUnavailableError: if a server does not answer.
+            StoreUnavailableError: if a server does not respond.
 
         """
         try:
@@ -251,7 +252,7 @@ class Connections:
 
     @contextlib.contextmanager
     def briefly(self, address: Address) -> Iterator[Connection]:
-        """Connect to a server, without any check, while the context is entered."""
+        """Connect to a server without checking it; close the connection when the context ends."""
         connection = self.connect(address)
         try:
             yield connection
@@ -295,7 +296,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Convert a URL to a pool, which is used only for the class and arguments of its connections.
+    """Convert a URL to a pool, of which only the class and arguments of its connections are used.
 
     Raises:
         ConfigError: if the URL is not valid.
@@ -310,23 +311,23 @@ def _pool_of(url: str) -> redis.ConnectionPool:
             client_name=None,
             protocol=2,
         )
-    except ValueError:  # not shown: a URL that was split in the wrong places may reveal a password
+    except ValueError:  # the URL is not shown: split in the wrong places, it may reveal a password
         raise ConfigError(NO_URL) from None
 
 
 def answers(url: str) -> bool:
-    """Return whether a server answers, even if it would not keep the promise."""
+    """Return whether a server responds, even if it would not keep the promise."""
     return before_an_answer(url, lambda: True) is not None
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Measure something, and check that the same server process answers before and afterwards.
+    """Measure something, and check that the same server process responds before and afterwards.
 
-    If the same process answers, it has completed every write that it began before the measurement.
-    If the server writes through, these writes are on disk.
+    If the same process responds, it has completed every write that it began before the measurement.
+    If the server writes to disk before it responds, these writes are on disk.
 
     Returns:
-        The measurement, or None if the process did not answer both times.
+        The measurement, or None if the process did not respond both times.
 
     """
     connections = Connections(url, NO_PROMISE, is_cluster=False)

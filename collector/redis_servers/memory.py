@@ -1,6 +1,6 @@
-"""Measures the used memory of a store's servers, and the memory that this machine allows.
+"""Measures the memory that a store's servers use, and the memory that this machine allows.
 
-A watch warns if a server is nearly full.
+A warning is logged if a server is nearly full.
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ from collector.errors import StoreUnavailableError, in_units
 from collector.log import Event
 
 NEARLY_FULL = 0.75
-"""The fraction of used memory at which a server counts as nearly full.
+"""A server that uses at least this fraction of its memory counts as nearly full.
 
 At this point, there is still time to give the server more memory.
 """
 
 FULL = 0.95
-"""The fraction of used memory at which uploads are expected to fail soon.
+"""If a server uses this fraction of its memory, uploads are expected to fail soon.
 
 The remaining memory is needed for clients and for a rewrite of the append-only file.
 """
 
 ROOM = 0.70
-"""The fraction of used memory below which a server that was nearly full has room again.
+"""Below this fraction, a server that was nearly full has enough free memory again.
 
-This fraction is lower than NEARLY_FULL, so that a server whose memory use is near NEARLY_FULL does
-not log the warning and the all-clear again and again.
+This fraction is lower than NEARLY_FULL. Otherwise, a server whose memory use is near NEARLY_FULL
+would start and end the warning again and again.
 """
 
 LOOK_INTERVAL_S = 10.0
-"""Seconds between two looks. In this time, even the fastest uploads need only a few megabytes."""
+"""Seconds between two checks. Meanwhile, even the fastest uploads need only a few megabytes."""
 
 _log = logging.getLogger(__name__)
 
 EMBEDDED_PART = 2
-"""The machine's memory divided by the embedded store's limit: the store may use half.
+"""The machine's memory divided by the embedded store's limit: the store may use half of it.
 
 A rewrite of the store's file forks the server. In the worst case, every page changes during the
-rewrite, and the copy needs as much memory as the store. At its limit the store accepts no uploads,
-so no page changes. Below the limit, the other half is for the copy, the workers and the system.
+rewrite, and the copy needs as much memory as the store. When the store has reached its limit, it
+accepts no uploads, so no page changes. Until then, the other half of the memory is for the copy,
+the workers and the system.
 """
 
 PROC, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -57,9 +58,9 @@ class Memory(NamedTuple):
     Attributes:
         used_bytes: the memory that the server uses.
         most_bytes: the memory that the server may use.
-        is_limited: whether `most_bytes` is the server's own limit (maxmemory), beyond which it
-            refuses uploads. If not, `most_bytes` is the machine's memory. If the machine runs out
-            of memory, the system kills a program, perhaps the server.
+        is_limited: whether `most_bytes` is the server's own limit (maxmemory), beyond which the
+            server refuses uploads. If not, `most_bytes` is the machine's memory. If the machine
+            runs out of memory, the system kills a program, perhaps the server.
 
     """
 
@@ -69,7 +70,7 @@ class Memory(NamedTuple):
 
     @classmethod
     def from_info(cls, facts: Mapping[str, str]) -> Memory:
-        """Read the numbers from the answer to INFO memory."""
+        """Read the numbers from the response to INFO memory."""
         limit = int(facts["maxmemory"])
         return cls(int(facts["used_memory"]), limit or int(facts["total_system_memory"]), limit > 0)
 
@@ -85,17 +86,18 @@ class Memory(NamedTuple):
 
 
 class MemoryWatch:
-    """Checks the memory of the servers from time to time.
+    """Checks the servers' memory from time to time.
 
-    Logs one line when a server is nearly full, and one when all servers have room again.
+    A line is logged when a server is nearly full, and another line when all servers have enough
+    memory again.
     """
 
     def __init__(self, look: Callable[[], Iterable[Memory]], clock: Callable[[], float] = time.monotonic) -> None:
-        """Start a watch.
+        """Store the function that checks the memory.
 
         Args:
             look: returns the memory of every server, or raises StoreUnavailableError.
-            clock: returns seconds that never go back.
+            clock: returns the seconds of a monotonic clock.
 
         """
         self._look = look
@@ -105,11 +107,11 @@ class MemoryWatch:
         self._part = 0.0
 
     def __call__(self) -> float:
-        """Return the fraction of its memory that the fullest server used at the last look."""
+        """Return the fraction of its memory that the fullest server used at the last check."""
         now_s = self._clock()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S
-            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs that the store is down
+            with suppress(StoreUnavailableError):  # maintenance checks more often, and logs that the store is down
                 self._take(max(self._look(), key=lambda memory: memory.part))
         return self._part
 
@@ -131,7 +133,7 @@ class MemoryWatch:
 
 
 def embedded_limit_bytes() -> int:
-    """Return how many bytes the embedded store may use unless the operator sets another limit."""
+    """Return how many bytes the embedded store may use if the operator sets no limit."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min((machine, *group_limits_bytes(PROC, GROUPS))) // EMBEDDED_PART
 
@@ -142,7 +144,7 @@ def group_limits_bytes(own: Path, groups: Path) -> Iterator[int]:
     Args:
         own: the file that names the program's groups; see cgroups(7). The file has a line
             ``0::PATH`` for version 2 or ``N:memory:PATH`` for version 1.
-        groups: where the groups' file system is mounted. In a container its root is often the
+        groups: where the groups' file system is mounted. In a container, its root is often the
             container's own group.
 
     """

@@ -1,8 +1,8 @@
 """Sends commands to the servers that have their keys: one server, or the nodes of a cluster.
 
 The router learns the locations of keys from the cluster's redirections, and forgets the locations
-if a node is lost. While a slot moves, commands for its keys are retried for about a second. If the
-move takes longer, or if a node is down, only the commands for the affected keys fail.
+if a node is lost. While a slot moves, commands for the slot's keys are retried for about a second.
+If the move takes longer, or if a node is down, only the commands for the affected keys fail.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ Each pause is twice as long as the previous pause, and all together last about a
 """
 
 TRIES = 2
-"""The number of attempts at a server if connections break: the first connection may be stale."""
+"""How often a server is tried if connections break: the first connection may be stale."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""For each server that answered, and its connection, the tags for which the server answered."""
+"""For each server that responded, and its connection: the tags for which the server responded."""
 
 
 class _Sent(NamedTuple):
     """A command in the batch for one server.
 
     Attributes:
-        place: the index of the request in its call.
+        place: the index of the command's request within the call.
         is_asking: whether the command's slot is still moving to that server.
 
     """
@@ -61,12 +61,13 @@ class _Sent(NamedTuple):
 
 
 class _Call:
-    """The progress of one call.
+    """The progress of one call of `Router.ask_all`.
 
     Attributes:
         requests: the requests of the call.
-        answered: the servers that answered, each with its connection and the tags of its answers.
-        answers: for each request, the answer or error so far.
+        answered: the servers that responded, each with its connection and the tags of its
+            responses.
+        answers: for each request, the response or error so far.
         pending: indexes of the requests to send in the next round.
         asking: for some pending requests, the server to which their slot is still moving.
         lost: the servers that failed, with one entry for each failure.
@@ -76,7 +77,7 @@ class _Call:
     """
 
     def __init__(self, requests: Sequence[PackedCommand], answered: Answered) -> None:
-        """Begin with all requests pending."""
+        """Start with all requests pending."""
         self.requests = requests
         self.answered = answered
         self.answers: list[Any] = [None] * len(requests)
@@ -87,7 +88,7 @@ class _Call:
         self.is_moving = False
 
     def begin_round(self) -> None:
-        """Clear the list of pending requests, and prepare the other records for a new round."""
+        """Clear the list of pending requests, and prepare for a new round."""
         self.pending = []
         self.asking = {}
         self.lost_before = frozenset(self.lost)
@@ -111,17 +112,17 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster, which can locate keys when other nodes are lost."""
+        """Remember nodes of the cluster, which can locate keys if other nodes are lost."""
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
-        """Send one command and return its answer.
+        """Send one command, and return the response.
 
-        This does the same as `ask_all` for one command. Unless the location of the key has changed,
-        it takes fewer steps.
+        This has the same result as `ask_all` for one command. Unless the location of the key has
+        changed, it takes fewer steps.
 
         Raises:
-            StoreUnavailableError: if there is no answer.
+            StoreUnavailableError: if there is no response.
 
         """
         home = self._homes.get(request.tag)
@@ -150,11 +151,11 @@ class Router:
 
         Args:
             requests: the commands.
-            answered: collects the servers that answered, for `confirm`.
+            answered: collects the servers that responded, for `confirm`.
 
         Returns:
-            For each request, in order, its answer or a StoreUnavailableError. If a write has an
-            answer, the write is on the disks of as many servers as promised.
+            For each request, in order, the response or a StoreUnavailableError. If a write has a
+            response, the write is on the disks of as many servers as promised.
 
         """
         call = _Call(requests, {} if answered is None else answered)
@@ -171,10 +172,10 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until the replicas that could take over from a server have the data it returned.
+        """Wait until the replicas that could replace a server have the data that it returned.
 
         Args:
-            answered: the servers that answered, and the tags of the answers.
+            answered: the servers that responded, and the tags of the responses.
             name: the name of the key that is written for this purpose, without a shard's prefix.
 
         Raises:
@@ -200,7 +201,7 @@ class Router:
             raise
 
     def _exchange(self, call: _Call) -> None:
-        """Send the pending requests, and settle the requests that are answered."""
+        """Send the pending requests, and process the responses."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
         try:
@@ -222,13 +223,13 @@ class Router:
                         self._settle(call, address, index, answer)
                     self._note_answered(call, address, connection, batch)
         except BaseException:
-            # an unread answer would be mistaken for the answer to a later command
+            # an unread response would be mistaken for the response to a later command
             self._connections.drop_all()
             raise
 
     @staticmethod
     def _note_answered(call: _Call, address: Address, connection: Connection, batch: list[_Sent]) -> None:
-        """Record for which shards the server answered. Redirections do not count as answers."""
+        """Record for which shards the server responded. Redirections do not count as responses."""
         tags = {call.requests[index].tag for index, _ in batch if not isinstance(call.answers[index], Exception)}
         if tags:
             call.answered.setdefault((address, connection), set()).update(tags)
@@ -244,7 +245,7 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return the server that has a tag's keys or, if unknown, a server that may locate them."""
+        """Return the server with a tag's keys or, if unknown, a server that may locate them."""
         home = self._homes.get(tag)
         if home is not None:
             return home
@@ -263,7 +264,7 @@ class Router:
                 call.pending.append(index)
 
     def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the type depends on the command
-        """Record an answer, or make its request pending again."""
+        """Record a response, or make its request pending again."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
             return
@@ -275,10 +276,10 @@ class Router:
         elif isinstance(answer, TryAgainError):
             call.is_moving = True
         elif isinstance(answer, ClusterDownError) and address not in call.lost_before:
-            if address not in call.lost:  # the first of this round's requests
+            if address not in call.lost:  # the first request of this round that failed
                 self._forget(call, address)  # another node may know where the slots are
         elif isinstance(answer, TooFewCopiesError):
-            self._forget(call, address)  # the next connection checks its replicas
+            self._forget(call, address)  # the next connection checks the replicas
             return
         else:
             return
@@ -286,13 +287,13 @@ class Router:
 
     def _forget(self, call: _Call, address: Address) -> None:
         self._connections.drop(address)
-        known = self._homes.copy()  # copied in one step, because other threads may add homes meanwhile
+        known = self._homes.copy()  # copied in one step, because other threads may add servers in the meantime
         self._homes = {tag: home for tag, home in known.items() if home != address}
         call.lost.append(address)
 
 
 def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequence[_Sent]) -> None:
-    """Send all commands of a batch without waiting for answers."""
+    """Send all commands of a batch without waiting for responses."""
     commands = []
     for place, is_asking in batch:
         commands += [ASKING] * is_asking
@@ -301,10 +302,10 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
 
 
 def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
-    """Return the answers to a batch. An error that concerns only one command is also an answer.
+    """Return the responses to a batch. An error about only one command is also a response.
 
-    The answers are returned once the promised copies are on disk. If the copies are late, an error
-    replaces each answer that is not already an error.
+    The responses are returned once the promised copies are on disk. If the copies are late, each
+    response is replaced by an error, unless it is already an error.
 
     Args:
         connection: the connection over which the batch was sent.
@@ -324,13 +325,13 @@ def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> lis
 
 
 def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
-    """Have a server write to one of its shards, and return the shard's tag.
+    """Make a server write to one of its shards; return the shard's tag.
 
-    The write comes after everything that the server answered earlier on this connection.
+    The write follows everything that the server returned earlier on this connection.
 
     Args:
-        connection: the connection over which the server answered.
-        tags: prefixes of the shards that the server answered for; their slots may be moving to
+        connection: the connection over which the server responded.
+        tags: prefixes of the shards for which the server responded; their slots may be moving to
             another server.
         name: the name of the key to write, without the prefix.
 

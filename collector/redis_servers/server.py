@@ -1,8 +1,8 @@
-"""Queries to one server over one connection: its settings, its replicas, its cluster, its disks.
+"""Queries one server over one connection: its settings, replicas, cluster and disks.
 
 With ``--copies``, no write is acknowledged before it is on the disks of the server and of its
-replicas. If replicas may take over (with ``--copies``, and on a cluster), data that was read is
-returned only once the data is on these disks, too.
+replicas. With ``--copies``, and on a cluster, a replica may replace its master. Data that was read
+is then returned only once it is on these disks, too.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ Address: TypeAlias = tuple[str, int] | None
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
 """The setting that determines which replicas a cluster accepts as new masters.
 
-Nodes do not vote for a replica that was disconnected from its master for too long or was never in
+Nodes do not vote for a replica that was disconnected from its master for too long, or was never in
 sync. If the setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""Milliseconds of the successive waits for copies, two seconds in all.
+"""How many milliseconds to wait for copies in each attempt, two seconds in total.
 
-At the beginning of each wait, the replicas are asked how much they have on disk. Without being
-asked, they report this only once a second. There are therefore several waits, the first ones short.
+At the beginning of each wait, the replicas are asked how much they have on disk. Otherwise, they
+report this only once a second. Therefore there are several waits, and the first ones are short.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
 
 
 class Replicas(NamedTuple):
-    """The replicas of a server that could take over from it with the data that they have.
+    """The replicas that could replace a server as master with the data that they have.
 
     Attributes:
         number: the number of these replicas.
-        failed: the cluster's names of the failed replicas, each of which may come back.
+        failed: the cluster's names of the failed replicas. Each of them may recover.
         away: the number of failed replicas that are not connected to the server. Once they have
-            been disconnected for too long, they cannot take over.
+            been disconnected for too long, they cannot become master.
 
     """
 
@@ -53,7 +53,7 @@ class Replicas(NamedTuple):
 
 
 def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the type depends on the command
-    """Send one command and return the answer."""
+    """Send one command, and return the response."""
     connection.send(PackedCommand.packed("", *command).command)
     return connection.receive()
 
@@ -64,15 +64,15 @@ def info(connection: Connection, section: str) -> dict[str, str]:
 
 
 def parse_info(answer: bytes) -> dict[str, str]:
-    """Return the names and values in an answer to INFO."""
+    """Return the names and values in a response to INFO."""
     return dict(line.split(":", 1) for line in answer.decode().splitlines() if ":" in line)
 
 
 def history(facts: dict[str, str]) -> str:
     """Return the id of the history of writes that a master continues; empty for a replica.
 
-    A server that becomes a master begins a new history. If the id is unchanged, the server has been
-    the master without interruption, and still has all its data.
+    A server that becomes a master begins a new history. If the id has not changed, the server has
+    been the master without interruption, and still has all its data.
 
     Args:
         facts: the section ``replication`` of INFO.
@@ -87,13 +87,13 @@ def memory_of(connection: Connection) -> Memory:
 
 
 def setting(connection: Connection, name: str) -> str | None:
-    """Return the value of a setting, or None if the server does not have it."""
+    """Return the value of a setting, or None if the server does not have the setting."""
     answer = ask(connection, "CONFIG", "GET", name)
     return answer[1].decode() if answer else None
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse a server that would not keep a promise, or that is not of the expected kind.
+    """Refuse a server that would not keep a promise, or is not of the expected kind.
 
     Raises:
         ConfigError: if the server is refused; the message names the setting to change.
@@ -130,14 +130,14 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 
 
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
-    """Return the replicas of the connected master, which has the slot.
+    """Return the replicas of the master that has the slot, over a connection to this master.
 
-    A failed replica is included: if it was only disconnected, it may come back and take over. A
-    failed master that this server replaced is not included at first: when it comes back, no node
-    votes for it before it is in sync, unless the validity factor is 0. Once it has received its
-    first copy of the data, it counts as in sync, and may take over without the writes after that
-    copy. It is therefore included as soon as it may have asked for the copy, even though the
-    cluster lists it as a replica only later.
+    A failed replica is included: if it was only disconnected, it may come back and become master. A
+    failed master that this server has replaced is not included at first: when it comes back, no
+    node votes for it before it is in sync, unless the validity factor is 0. Once it has received
+    its first copy of the data, it counts as in sync. It may then become master without the writes
+    after that copy. Therefore it is included as soon as it may have asked for the copy, although
+    the cluster lists it as a replica only later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -154,7 +154,7 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
 
 
 def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any]]:
-    """Return the master of a slot and its replicas as a node of the cluster sees them."""
+    """Return a slot's master and its replicas, as a node of the cluster sees them."""
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
         bounds = shard[b"slots"]
         if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):
@@ -168,7 +168,7 @@ def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
 
 
 def _attached(facts: dict[str, str]) -> list[dict[str, str]]:
-    """Return a server's facts about each connected replica, whether or not it is in sync."""
+    """Return a server's information on each connected replica, even if it is not in sync."""
     described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
     return [dict(part.split("=", 1) for part in value.split(",")) for value in described]
 
@@ -186,7 +186,7 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
     """Wait until this connection's writes are on the disks of the server and these replicas.
 
     Raises:
-        RedisError: if they are not on disk within two seconds.
+        RedisError: if they are not on these disks within two seconds.
 
     """
     if are_on_disk(connection, replicas.number):
@@ -204,13 +204,13 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 def are_on_disk(connection: Connection, copies: int) -> bool:
     """Wait until this connection's writes are on the disks of the server and enough replicas.
 
-    Return whether the writes are on these disks, after two seconds at most.
+    Return whether the writes are on these disks, after at most two seconds.
 
     Raises:
-        TooFewCopiesError: if the server has been a replica since the connection was opened. It has
-            then copied another server's data, which may lack the writes, and continues from an
-            earlier offset. The replicas may then reach the offset of the writes without having the
-            writes.
+        TooFewCopiesError: if the server has been a replica since the connection was opened. In that
+            case, it has copied another server's data, which may lack the writes, and continues from
+            an earlier offset. The replicas may then reach the offset of the writes without having
+            them.
 
     """
     for wait_ms in COPIES_WAITS_MS:

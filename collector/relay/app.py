@@ -1,16 +1,16 @@
-"""The ASGI application of the relay, which answers devices as a collector does.
+"""The ASGI application of the relay, which responds to devices as a collector does.
 
-Only the upload in the body of a request is used. The upload is encoded anew, so that white space
-and the order of members reveal nothing about a device. No address or other header is read, kept or
-forwarded. Every answer contains the same list of stopped questions, and no upload can change this
-list.
+Only the upload in the body of a request is used. The relay encodes the upload again, so that white
+space and the order of members reveal nothing about a device. It reads, stores and forwards no
+address and no other header. Every response contains the same list of stopped questions, which no
+upload can change.
 
 A device sends head and body together, so its body arrives within moments. A client that announces a
-body and withholds it occupies a connection, and memory for up to the largest body. Therefore, the
-time for a body and the number of arriving bodies are limited. If too many bodies are arriving, and
-the relay has waited at least MOMENT_S for the oldest body, it gives up this body, because the body
-more likely belongs to an attacker than to a device. Even many simultaneous devices do not lose
-their uploads in this way, because their bodies have already arrived and only need to be read.
+body and withholds it occupies a connection, and memory for a body of maximum size. Therefore the
+relay limits the time for a body and the number of bodies that arrive at the same time. If there are
+too many, the relay gives up the oldest one after at least MOMENT_S, because this body belongs to an
+attacker rather than to a device. Even many simultaneous devices do not lose their uploads in this
+way, because their bodies have already arrived and only need to be read.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""Maximum bytes of all held uploads: 1,000 of the maximum size, or 100,000 of the usual size."""
+"""Maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""Seconds that a device should wait, by status: long enough for a restart, or for a new quota."""
+"""How many seconds a device should wait, by status: long enough for a restart, or a new quota."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -47,26 +47,26 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""The maximum number of seconds for a body to arrive, enough for 64 KiB over a very slow line."""
+"""The maximum time for a body to arrive, in seconds: enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""The seconds that any body may take to arrive, even if too many bodies are arriving."""
+"""How many seconds any body may take to arrive, even if too many bodies are arriving."""
 
 TURN_S = 0.01
-"""The seconds that a request beyond the limit waits before it checks the limit again."""
+"""How many seconds a request beyond the limit waits before it checks the limit again."""
 
 MAX_ARRIVING = 512
-"""Maximum number of bodies that arrive at the same time: 32 MiB if all have the maximum size.
+"""The maximum number of bodies that arrive at the same time: 32 MiB if all have maximum size.
 
-In addition to the connections of held uploads, a relay allows twice this number of connections, so
-a connection is always left for the next client.
+In addition to the connections of held uploads, a relay allows twice this number of connections. A
+connection is therefore always left for the next client.
 """
 
 
 class Room:
-    """Limits the held uploads, so that their memory is bounded for any number of devices.
+    """Limits the number and size of held uploads, and thus their memory.
 
-    Only complete uploads need room. Bodies that are still arriving have a separate limit (see
+    Only complete uploads count. Bodies that are still arriving have a separate limit (see
     `Arrivals`).
     """
 
@@ -76,10 +76,10 @@ class Room:
         self._bytes = max_bytes
 
     def require(self, size: int = 0) -> None:
-        """Check that there is room for an upload.
+        """Check that an upload of a given size in bytes is within the limits.
 
         Raises:
-            ProblemError: 503 if there is no room.
+            ProblemError: 503 if it is not.
 
         """
         if self._uploads < 1 or self._bytes < size:
@@ -87,10 +87,10 @@ class Room:
 
     @contextmanager
     def taken(self, size: int) -> Iterator[None]:
-        """Reserve room for an upload of a given size in bytes while the context is entered.
+        """Reserve space for an upload of a given size, in bytes, until the context ends.
 
         Raises:
-            ProblemError: 503 if there is no room.
+            ProblemError: 503 if there is no space.
 
         """
         self.require(size)
@@ -136,7 +136,7 @@ class RelayApp:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Respond to one request."""
         try:
             response = await self._answer(scope, receive)
         except ProblemError as error:
@@ -145,7 +145,7 @@ class RelayApp:
             response = self._problem(ProblemError(BY_CODE[error.code], str(error)))
         except CollectorUnavailableError:
             response = self._problem(_retryable(Problem.COLLECTOR_UNAVAILABLE))
-        except Exception as error:  # noqa: BLE001 whatever the error is, the device gets an answer
+        except Exception as error:  # noqa: BLE001 whatever the error is, the device gets a response
             # The log line names places in our code. It never contains the request, its address or
             # its body.
             _log.exception("a request failed: %s", type(error).__name__)
@@ -178,7 +178,7 @@ class RelayApp:
         self._room.require()
         async with self._arrivals.receiving():
             upload = read_upload(await _read_body(receive, length))
-        line = upload.encode()  # nothing else of the request is kept
+        line = upload.encode()  # nothing else of the request is stored
         with self._room.taken(len(line)):
             answer = await self._mixer.deliver(upload.id, line)
         if isinstance(answer, LineProblem):
@@ -196,7 +196,7 @@ class RelayApp:
 
 
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body, which may be chunked: this server shows whether a body is complete."""
+    """Return a whole body, even if it is chunked: this server shows whether it is complete."""
     body = bytearray()
     more = True
     while more:
@@ -224,18 +224,18 @@ class Arrivals:
     """Limits the number of bodies that arrive at the same time, and the time for each body."""
 
     def __init__(self, max_bodies: int = MAX_ARRIVING, deadline_s: float = BODY_DEADLINE_S) -> None:
-        """Set the limits: the number of bodies that arrive at a time, and the seconds for each."""
+        """Store the limits: the number of arriving bodies, and the seconds for each body."""
         self._max_bodies = max_bodies
         self._deadline_s = deadline_s
-        self._waits: dict[asyncio.Timeout, float] = {}  # by age, the oldest first; the value is the start time
+        self._waits: dict[asyncio.Timeout, float] = {}  # the oldest first; the value is the start time
 
     @asynccontextmanager
     async def receiving(self) -> AsyncIterator[None]:
-        """Receive one body while the context is entered.
+        """Receive one body until the context ends.
 
         Raises:
             ProblemError: 408 if the body takes too long, or if too many bodies are arriving and
-                this one is the oldest.
+                this body is the oldest.
 
         """
         clock_s = asyncio.get_running_loop().time

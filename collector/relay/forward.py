@@ -1,15 +1,15 @@
-"""A relay's exchanges with its collector. No other module in `collector` imports requests.
+"""A relay's requests to its collector. No other module in `collector` imports requests.
 
-Every exchange has a total time limit. A socket's timeout starts again with every byte, so a wait
-for an answer that arrives byte by byte could last forever. The SDK implements the same limit
-separately, because collector and SDK do not import each other.
+Every exchange has a limit for its total time. The timeout of a socket starts again with every byte,
+so a relay could wait forever for a response that arrives byte by byte. The SDK implements the same
+limit separately, because collector and SDK do not import each other.
 
-With aiohttp, neither threads nor this time limit would be needed, which would save about 115 lines.
-A batch of 900 uploads took a relay 0.28 ms of processor time with aiohttp, and 1.15 ms with
-requests (medians of three runs of nine rounds each). The difference is 1 us per upload, out of
-about 190 us for the whole upload. However, aiohttp takes 60 ms more to import, 3 MiB more memory
-and seven more packages, and a relay would no longer use the certificate authorities and proxies
-that requests reads from the environment.
+With aiohttp, neither threads nor this limit would be needed, which would save about 115 lines. A
+batch of 900 uploads took a relay 0.28 ms of processor time with aiohttp, and 1.15 ms with requests
+(medians of three runs of nine rounds each). The difference is 1 us per upload, compared to about
+190 us for the whole upload. However, aiohttp takes 60 ms more to import, and needs 3 MiB more
+memory and seven more packages. A relay would also no longer use the certificate authorities and
+proxies that requests reads from the environment.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ UPLOADS_PATH = "/v1/uploads"
 REGISTRY_PATH = "/v1/registry"
 
 MAX_REGISTRY_BYTES = 4_194_304
-"""The maximum bytes of a registry: far more than a registry with a thousand questions has."""
+"""The maximum bytes of a registry: far more than a registry with a thousand questions needs."""
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
-"""Seconds to wait for the next byte: twice the collector's time limit for its store.
+"""How many seconds to wait for the next byte: twice the collector's time limit for its store.
 
-A device waits for its answer for half a minute in all.
+A device waits half a minute for its whole response.
 """
 
 DEADLINE_S = 14.0
-"""Seconds for the whole exchange, including connecting.
+"""How many seconds the whole exchange may take, including connecting.
 
-A slow answer can therefore occupy a forwarder for little longer than a missing answer.
+A slow response therefore does not occupy a thread for much longer than a missing response.
 """
 
 _CHUNK_BYTES = 65_536
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-"""Statuses for which waiting is useless: the key is wrong, or the server is not a collector."""
+"""With these statuses, waiting is useless: the key is wrong, or the server is not a collector."""
 
 
 class CollectorUnavailableError(HearsayError):
-    """The collector gave no valid answer to a batch. It is safe to send the uploads again.
+    """The collector gave no valid response to a batch. It is safe to send the uploads again.
 
     Attributes:
-        is_refusal: whether the collector refuses all batches of this relay until its settings are
-            corrected.
+        is_refusal: whether the collector will refuse all batches of this relay until an operator
+            corrects a setting.
 
     """
 
@@ -83,20 +83,20 @@ class Forwarder:
         self._thread = threading.local()
 
     def post(self, body: bytes) -> bytes:
-        """Send a batch once and return the body of the answer. Nothing else in the answer is read.
+        """Send a batch once, and return the response's body. The rest of the response is ignored.
 
         Raises:
-            CollectorUnavailableError: if there is no answer, or its status is not 200.
+            CollectorUnavailableError: if there is no response, or its status is not 200.
 
         """
         headers = {"Accept": NDJSON, "Authorization": f"Bearer {self._key}", "Content-Type": NDJSON}
         return self._exchange("POST", UPLOADS_PATH, headers, body, MAX_ANSWER_BYTES)
 
     def get_registry(self) -> bytes:
-        """Return the collector's registry. Everybody may read it, so the key is not sent.
+        """Return the collector's registry. The key is not sent, because the registry is public.
 
         Raises:
-            CollectorUnavailableError: if there is no answer, or its status is not 200.
+            CollectorUnavailableError: if there is no response, or its status is not 200.
 
         """
         return self._exchange("GET", REGISTRY_PATH, {"Accept": JSON}, None, MAX_REGISTRY_BYTES)
@@ -104,10 +104,10 @@ class Forwarder:
     def _exchange(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None, max_answer_bytes: int
     ) -> bytes:
-        """Send a request once and return the body of the answer.
+        """Send a request once, and return the body of the response.
 
         Redirects are not followed, because the uploads are for this collector only. For the same
-        reason, no proxy is used for a collector on this machine. No cookie is kept.
+        reason, a collector on this machine is reached without a proxy. Cookies are not stored.
         """
         session = self._session()
         try:
@@ -128,7 +128,7 @@ class Forwarder:
                 if response.status_code != HTTPStatus.OK:
                     raise _refused(response.status_code)
                 return _read(response, max_answer_bytes)
-        except requests.RequestException as error:  # its text contains addresses
+        except requests.RequestException as error:  # the error's text contains addresses
             raise CollectorUnavailableError(failure_of(error).words()) from None
         except TimeoutError:
             raise CollectorUnavailableError(f"its answer was incomplete after {DEADLINE_S:g} seconds") from None
@@ -180,7 +180,7 @@ def _refused(status: int) -> CollectorUnavailableError:
 class ForwardDeadline:
     """Closes the connection of an exchange that takes too long.
 
-    An object can be used by one thread, for one connection at a time.
+    One thread can use an object for one connection at a time.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -192,11 +192,11 @@ class ForwardDeadline:
 
     @contextlib.contextmanager
     def enforced(self) -> Iterator[None]:
-        """Limit the exchange inside the context. The connection may stay open afterwards.
+        """Limit the exchange inside the context. Afterwards, the connection may stay open.
 
         Raises:
-            TimeoutError: if the exchange took longer, whatever its result: a truncated answer may
-                look complete.
+            TimeoutError: if the exchange took longer, even if it has a result, because a truncated
+                response may look complete.
 
         """
         self._is_over = False
@@ -207,7 +207,7 @@ class ForwardDeadline:
             yield
         finally:
             timer.cancel()
-            timer.join()  # otherwise it might end the next exchange
+            timer.join()  # otherwise the timer might end the next exchange
             self._release()
             if self._is_over:
                 raise TimeoutError
@@ -235,7 +235,7 @@ class ForwardDeadline:
     def _watch(self, connection: socket.socket) -> None:
         """Create a second handle of a connection, through which the deadline can close it.
 
-        TLS takes over the first handle, and urllib3 may close that handle early.
+        TLS takes over the first handle, and urllib3 may close the first handle early.
         """
         self._release()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Holds uploads until the batch that contains them is answered.
+"""Holds each upload until its batch has a response.
 
 The mixer runs in one event loop and writes nothing to disk. The class `Batch` is pure: times and
 randomness are arguments.
@@ -32,22 +32,22 @@ from collector.log import Event
 from collector.relay.forward import CollectorUnavailableError
 
 Waiter = TypeVar("Waiter")
-"""The object that waits for the answer to an upload."""
+"""The object that waits for the response to an upload."""
 
 Permute = Callable[[int], list[int]]
-"""A source of random permutations of 0 to n-1."""
+"""A function that returns a random permutation of 0 to n-1."""
 
 SHORTEST = 0.5
-"""The shortest random gathering time of a batch, as a fraction of the longest.
+"""The shortest gathering time of a batch, as a fraction of the longest. The time is random.
 
-In shorter times, a batch might gather too few uploads to mix them.
+In a shorter time, a batch might gather too few uploads to mix them.
 """
 
 FORWARDERS = 4
 """The number of batches sent concurrently. A slow batch does not delay the other batches."""
 
 ANSWER_DEADLINE_S = 25.0
-"""The longest time that a device waits for its answer: the SDK gives up after 30 seconds."""
+"""The longest time that a device waits for its response: the SDK gives up after 30 seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
     Attributes:
         upload: the upload's id.
         body: the encoded upload, in one line.
-        waiters: the objects that wait for the answer to the upload. There are several if a device
+        waiters: the objects that wait for the response to the upload. There are several if a device
             sent the upload again while it was held.
 
     """
@@ -78,7 +78,7 @@ class Batch(Generic[Waiter]):
     def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
         """Add an upload, or only a waiter if the batch already contains the upload's id.
 
-        Return False if there is no room.
+        If there is no space, return False.
 
         If two bodies have the same id, only the first is sent, because the collector would also
         count only the first.
@@ -95,7 +95,7 @@ class Batch(Generic[Waiter]):
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another upload, however small."""
+        """Whether there is no space for another upload, however small."""
         return len(self._uploads) == MAX_BULK_UPLOADS
 
     def permuted(self, permute: Permute) -> list[HeldUpload[Waiter]]:
@@ -105,12 +105,12 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return the seconds for which a batch gathers after its first upload, unless it gets full."""
+    """Return how many seconds after its first upload a batch is sent, unless it is full earlier."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 
 class _Left(NamedTuple):
-    """A batch that was sent and is not answered yet.
+    """A batch that was sent and has no response yet.
 
     Attributes:
         uploads: the number of uploads in the batch.
@@ -126,7 +126,7 @@ _Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 
 class Mixer:
-    """Gathers uploads, sends them in batches in random order, and returns the answer to each."""
+    """Gathers uploads, sends them in random order in batches, and returns the response to each."""
 
     def __init__(
         self,
@@ -137,12 +137,12 @@ class Mixer:
         permute: Permute,
         counters: WorkerCounters | None = None,
     ) -> None:
-        """Prepare the mixer; nothing is sent before the first upload.
+        """Prepare the mixer. Nothing is sent before the first upload.
 
         Args:
-            post: sends the body of a batch and returns the answer, or raises
+            post: sends the body of a batch and returns the response, or raises
                 CollectorUnavailableError. Called in threads.
-            gather_s: maximum number of seconds for which a batch gathers.
+            gather_s: maximum number of seconds for which a batch gathers uploads.
             uniform: the source of random times: returns a float between two others.
             permute: the source of random orders.
             counters: counts batches for the metrics; by default, new counters that nobody reads.
@@ -158,19 +158,19 @@ class Mixer:
         self._batch: Batch[asyncio.Future[LineAnswer]] = Batch()
         self._timer: asyncio.TimerHandle | None = None
         self._under_way: dict[asyncio.Task[None], _Left] = {}  # the oldest first
-        self._count_under_way()  # a worker that died may have left its values
+        self._count_under_way()  # the values of a worker that died may still be there
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
-        """Hold an upload until the collector has answered it, and return the answer.
+        """Hold an upload until the collector has responded to it, and return the response.
 
         Args:
             upload: the upload's id.
             body: the encoded upload, in one line.
 
         Raises:
-            CollectorUnavailableError: if the collector did not answer in time; sending the upload
-                again is safe.
+            CollectorUnavailableError: if the collector did not respond in time. It is safe to send
+                the upload again.
 
         """
         loop = asyncio.get_running_loop()
@@ -189,7 +189,7 @@ class Mixer:
             raise CollectorUnavailableError("it does not answer in time") from None
 
     def _leave(self) -> None:
-        """Send the current batch, and begin another."""
+        """Send the current batch, and begin another batch."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -201,12 +201,12 @@ class Mixer:
         task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        """Forget a batch that was answered or abandoned."""
+        """Forget a batch that has a response or was given up."""
         del self._under_way[task]
         self._count_under_way()
 
     def _count_under_way(self) -> None:
-        """Count the uploads in sent batches only: counts of other uploads reveal arrival times."""
+        """Count only uploads in sent batches: counts of other uploads reveal arrival times."""
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
@@ -217,7 +217,7 @@ class Mixer:
         self._counters.add(RELAYED, ANSWERED if outcome == ANSWERED else UNANSWERED, uploads)
 
     async def _send(self, uploads: list[_Held]) -> None:
-        """Send a batch once a thread is free for it, and pass the answers to all waiters.
+        """Send a batch once a thread is free, and pass the responses to all waiters.
 
         Uploads whose devices have stopped waiting are left out, because these devices were told to
         send them again. If they were included, a collector that hangs would get older and older
@@ -248,7 +248,7 @@ class Mixer:
                     waiter.set_result(answer)
 
     def _exchange(self, uploads: list[_Held]) -> list[LineAnswer]:
-        """Send a batch and return the answers in the same order. Runs in a thread."""
+        """Send a batch, and return the responses in the same order. Runs in a thread."""
         try:
             answer = self._post(b"".join(upload.body + b"\n" for upload in uploads))
             return decode_answers(answer, [upload.upload for upload in uploads])
@@ -256,7 +256,7 @@ class Mixer:
             raise CollectorUnavailableError(f"its answer does not match what was sent: {error}") from error
 
     def _note_failure(self, error: CollectorUnavailableError) -> None:
-        """Log a failure, unless the previous batch failed as well.
+        """Log a failure, unless the previous batch also failed.
 
         A line for every failure would reveal when uploads arrived.
         """
@@ -269,12 +269,12 @@ class Mixer:
         self._is_failing = True
 
     def _note_success(self) -> None:
-        """Log the first batch that is answered after failures."""
+        """Log the first batch that has a response after failures."""
         if self._is_failing:
             _log.info("the collector accepts uploads again", extra=Event.COLLECTOR_UP.extra)
         self._is_failing = False
 
 
 def _waiters(uploads: list[_Held]) -> list[asyncio.Future[LineAnswer]]:
-    """Return the futures of all devices that still wait."""
+    """Return the futures of all devices that are still waiting."""
     return [waiter for upload in uploads for waiter in upload.waiters if not waiter.done()]

@@ -1,6 +1,6 @@
 """Runs the relay with settings that are validated once.
 
-One worker process mixes the uploads. If this process dies, another replaces it.
+One worker process mixes the uploads. If this process dies, another process replaces it.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 DEFAULT_GATHER_S = 5.0
 
 MAX_GATHER_S = 10.0
-"""The maximum gathering time of a batch in seconds.
+"""The maximum gathering time of a batch, in seconds.
 
-The sum of this time and the collector's response time is well below the half minute for which a
-device waits.
+The sum of this time and the collector's response time is well below the half minute that a device
+waits.
 """
 
 DEFAULT_HELD = 4096
 """The default number of held uploads: enough for 400 a second, if each is held for 10 seconds."""
 
 MAX_HELD = 60_000
-"""The maximum of --held: each held upload needs a connection, and an address has 65,536 ports."""
+"""The maximum of --held. Each held upload needs a connection, and an address has 65,536 ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayConfig:
-    """Every setting of a relay.
+    """All settings of a relay.
 
     Attributes:
         collector: the base URL of the collector, such as ``https://telemetry.example.com``.
         key: the relay key that the collector knows.
-        state: the file with the stops that the relay hands out.
+        state: the file with the stops that the relay announces.
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
-        gather_s: maximum number of seconds for which a batch gathers, above 0.
+        gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
         held: maximum number of uploads that are held at the same time.
         log_format: the format of lines on standard error.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
@@ -81,7 +81,7 @@ class RelayConfig:
                 except the key, the error is an OptionError.
 
         """
-        if not is_base_url(self.collector):  # not shown: it may contain a password
+        if not is_base_url(self.collector):  # the URL is not shown, because it may contain a password
             raise OptionError(
                 "--to must be a URL such as https://telemetry.example.com, without a user, a query or spaces"
             )
@@ -105,8 +105,8 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """The number of connections in addition to those of held uploads.
 
-These connections are for arriving bodies (see `Arrivals`), for answers that report a lack of room,
-and for health checks.
+These connections are for arriving bodies (see `Arrivals`), for responses that report a lack of
+space, and for health checks.
 """
 
 SPARE_FILES = 128
@@ -114,7 +114,7 @@ SPARE_FILES = 128
 
 
 def serve(config: RelayConfig) -> None:
-    """Serve until a signal arrives. Before the end, send and answer the uploads that are held.
+    """Serve until a signal arrives; then send the held uploads and respond to their devices.
 
     Raises:
         ConfigError: if the address or the file of stops cannot be used, or the collector refuses
@@ -135,7 +135,7 @@ def serve(config: RelayConfig) -> None:
             address=address,
             port=config.port,
             interface=Interfaces.ASGINL,
-            workers=1,  # each process would gather its own batches, so several processes would mix less
+            workers=1,  # several processes would gather separate batches, and therefore mix less
             backpressure=config.held + SPARE_CONNECTIONS,
             workers_kill_timeout=int(ANSWER_DEADLINE_S) + 1,
         )
@@ -143,11 +143,11 @@ def serve(config: RelayConfig) -> None:
 
 @contextlib.contextmanager
 def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
-    """Serve metrics if the operator wants them, and yield the counters of the worker."""
+    """Serve metrics if the operator wants them; yield the worker's counters."""
     if config.metrics_bind is None:
         yield None
         return
-    from collector.prometheus import relay_families, served_metrics  # noqa: PLC0415 34 ms, for relays without metrics
+    from collector.prometheus import relay_families, served_metrics  # noqa: PLC0415 takes 34 ms, and some relays have no metrics
 
     host, port = config.metrics_bind
     shared_counters = new_shared_counters()
@@ -156,7 +156,7 @@ def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
 
 
 def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> RelayApp:
-    """Return the application. This runs in the worker."""
+    """Return the application. The worker calls this function."""
     begin_worker()
     counters = WorkerCounters(counts)
     system = SystemRandom()
@@ -174,7 +174,7 @@ def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> Rela
 
 
 def _allow_files(needed: int) -> None:
-    """Let this process and its children open enough files; every connection counts as a file."""
+    """Allow this process and its children to open enough files: each connection is a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
@@ -186,7 +186,7 @@ def _allow_files(needed: int) -> None:
 
 
 def _check_file(file: StopsFile) -> None:
-    """Create the file of stops if there is none, and make sure that it can be written."""
+    """Create the file of stops if there is none, and check that it can be written."""
     with file.locked():
         if not file.path.exists():
             _log.warning(
@@ -200,9 +200,9 @@ def _check_file(file: StopsFile) -> None:
 
 
 def _check_collector(config: RelayConfig) -> None:
-    """Send an empty batch, to find out whether the key is wrong.
+    """Send an empty batch to find out whether the key is wrong.
 
-    If the collector is down, only a warning is logged, because the collector may come up later.
+    If the collector is down, only log a warning, because the collector may start later.
     """
     try:
         Forwarder(config.collector, config.key).post(b"")

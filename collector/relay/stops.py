@@ -1,22 +1,22 @@
 """The stopped questions that a relay announces to devices, and how the relay learns of them.
 
 Once a device knows that a question is stopped, it no longer asks the question until its user opts
-out. If a collector could make a relay announce a stop to only one device, it could recognize that
-device by the missing reports. Therefore:
+out. Suppose that a collector could make a relay announce a stop to only one device. The collector
+could then recognize this device, because its reports are missing. Therefore:
 
-* The list that a relay hands out does not depend on any upload or on the answer to an upload. The
-  relay reads the collector's registry at random times that it chooses itself, and every device gets
-  the same list.
-* A stop is handed out once every reading of the registry for a whole day has listed the stop. Until
-  then, the operator can withdraw it.
-* Once a stop has been handed out, it is handed out for good, even if the collector no longer lists
-  it, so that every device learns of it with its next upload. The question's ``expires`` does not
-  end the stop either, because the collector controls that date.
+* The list that a relay announces does not depend on any upload or on the response to an upload. The
+relay reads the collector's registry at random times that it chooses itself, and every device gets
+the same list.
+* A stop is announced only after the registry has listed it in every reading for a whole day. Until
+then, the operator can withdraw the stop.
+* Once a stop has been announced, it is announced forever, even if the collector no longer lists it,
+so that every device learns of it with its next upload. The question's ``expires`` does not end the
+stop either, because the collector controls that date.
 * Stops of editions that the same registry document does not define are ignored, and the list is
-  never longer than devices accept.
+never longer than devices accept.
 
-The stops are stored in a file, which contains names of questions and nothing about any device.
-Several relays on one machine may share the file.
+The stops are stored in a file, which contains names of questions and nothing about devices. Several
+relays on one machine may share the file.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from collector.files import whole_file
 from collector.relay.forward import CollectorUnavailableError
 
 LISTED_FOR_S: Final = 86_400
-"""Seconds for which the collector must have listed a stop before it is handed out."""
+"""How many seconds the collector must have listed a stop before the stop is announced."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""The maximum bytes of the file of stops, far more than two lists of maximum length need."""
+"""The maximum bytes of the file of stops: far more than two lists of maximum length need."""
 
 LONGEST_WAIT_S: Final = 7200.0
 """The maximum number of seconds between readings. The time is random, an hour on average."""
@@ -65,8 +65,8 @@ class Stops:
 
     Attributes:
         handed_out: the stops that every device receives, the earliest first.
-        listed_since: for each stop that is not handed out yet, the time (Unix seconds) since which
-            every reading has listed it.
+        listed_since: for each stop that is not announced yet, the time (Unix seconds) since which
+            every reading has listed the stop.
 
     """
 
@@ -74,7 +74,7 @@ class Stops:
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the updated knowledge after a reading of the registry.
+        """Return the updated object after a reading of the registry.
 
         Args:
             listed: the stops that the collector lists.
@@ -87,7 +87,7 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return the same knowledge with more stops handed out, if the list has room for them."""
+        """Return an object that announces more stops, if the list has space for them."""
         handed_out = self.handed_out
         for stop in more:
             longer = (*handed_out, stop)
@@ -97,7 +97,7 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that would be handed out if the list had room."""
+        """Return the stops that would be announced if the list had space."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
@@ -110,7 +110,7 @@ class Stops:
 
     @classmethod
     def decode(cls, content: bytes) -> Stops:
-        """Read the content of the stops file.
+        """Parse the content of the stops file.
 
         Raises:
             ValueError: if `encode` could not have returned this content.
@@ -133,7 +133,7 @@ class Stops:
 def listed_in(document: bytes) -> list[MetricEdition]:
     """Return the stops that a collector's registry lists.
 
-    Entries of another form, editions that the registry does not define, and entries beyond the
+    Entries with another format, editions that the registry does not define, and entries beyond the
     maximum number are left out.
 
     Raises:
@@ -181,11 +181,10 @@ def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
 
 
 class StopsFile:
-    """A file that is read and replaced as a whole.
+    """The file that stores the stops. It is read and replaced as a whole.
 
     Attributes:
-        path: the path of the file. Beside this file is an empty file with ``.lock`` added to the
-            name.
+        path: the path of the file. Next to it is an empty file with ``.lock`` added to the name.
 
     """
 
@@ -195,7 +194,7 @@ class StopsFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Prevent other relays from using the file while the context is entered.
+        """Prevent other relays from using the file until the context ends.
 
         Without this lock, a relay could overwrite another relay's latest change.
 
@@ -251,7 +250,7 @@ class StopsFile:
 
 
 class StopsReader:
-    """A thread that keeps the list of stops up to date.
+    """A thread that updates the list of stops.
 
     Attributes:
         handed_out: the stops that every device receives.
@@ -286,7 +285,7 @@ class StopsReader:
         self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
-        """Start the thread that reads the registry from now on.
+        """Start the thread, which reads the registry from now on.
 
         Args:
             wait: waits for a number of seconds.
@@ -315,7 +314,7 @@ class StopsReader:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()
-            # stops that were handed out stay in the list, whatever has happened to the file
+            # stops that were announced stay in the list, whatever has happened to the file
             stops = Stops(listed_since=kept.listed_since).handing_out((*self.handed_out, *kept.handed_out))
             stops = stops.after(listed, now_s)
             if stops != kept:
@@ -329,7 +328,7 @@ class StopsReader:
             self._is_full = True
 
     def _note_failure(self, problem: str) -> None:
-        """Log a failure, unless the previous attempt failed as well."""
+        """Log a failure, unless the previous attempt also failed."""
         if not self._is_failing:
             _log.warning(
                 "the list of stopped questions cannot be updated: %s; the relay continues with the list that it has",

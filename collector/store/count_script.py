@@ -1,15 +1,15 @@
 """The script that counts an upload in one atomic step.
 
-The script looks up the upload id. If the id is new, the script counts the reports and remembers the
-id, or does neither.
+The script looks up the upload id. If the id is new, it counts the reports and remembers the id, or
+does neither.
 
 An id is remembered only if a report is counted, and only while a window of the counted reports can
-be open. The amount of data that an upload leaves behind is therefore limited by its additions to
-tallies, regardless of the upload's other content.
+be open. Therefore the size of an upload's additions to tallies also limits the data that it leaves
+behind, whatever else it contains.
 
-Together with the id, the script remembers which reports were counted. This takes one byte if all
-reports were counted, and otherwise at most MOST_BYTES. The reasons for refusing the other reports
-are not stored, but determined again.
+With the id, the script remembers which reports were counted. This takes one byte if all reports
+were counted, and otherwise at most MOST_BYTES. The reasons why other reports were refused are not
+stored, but determined again.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ BITMAP_BYTES = MAX_REPORTS // 8
 MOST_BYTES = 1 + BITMAP_BYTES
 """The maximum bytes that are remembered with an id.
 
-An entry, which is the id with these bytes, is shorter than 64 bytes. With longer entries, a bucket
-would need four times as much memory (see BUCKET_ENTRIES).
+An entry, which consists of the id and these bytes, is shorter than 64 bytes. With longer entries, a
+bucket would need four times as much memory (see BUCKET_ENTRIES).
 """
 
 UNKNOWN = "not a record of an upload"
 
 
 class Remembered(NamedTuple):
-    """The remembered facts about an upload with a counted report.
+    """What the store remembers about an upload of which a report was counted.
 
     Attributes:
         reports: the number of the upload's reports.
@@ -55,13 +55,13 @@ class Remembered(NamedTuple):
 def pack(reports: int, counted: Sequence[int]) -> bytes:
     """Return the bytes that record which reports of an upload were counted.
 
-    The first byte is the number of reports, minus one. If all reports were counted, nothing
-    follows. Otherwise the indexes of the counted reports follow, or a bitmap of these indexes,
+    The first byte is the number of reports minus one. If all reports were counted, no bytes follow.
+    Otherwise, either the indexes of the counted reports follow or a bitmap of these indexes,
     whichever is shorter.
 
     Args:
         reports: the number of reports in the upload, from 1 to 256.
-        counted: indexes of the reports that were counted, rising; at least one.
+        counted: indexes of the reports that were counted, in ascending order; at least one index.
 
     """
     head = bytes((reports - 1,))
@@ -73,10 +73,10 @@ def pack(reports: int, counted: Sequence[int]) -> bytes:
 
 
 def unpack(packed: bytes) -> Remembered:
-    """Read the bytes that `pack` returned.
+    """Parse the bytes that `pack` returned.
 
     Raises:
-        ValueError: if `pack` could not have returned them.
+        ValueError: if `pack` could not have returned these bytes.
 
     """
     reports, rest = packed[0] + 1, packed[1:]
@@ -105,14 +105,14 @@ In a larger set, each entry would need four times as much memory.
 BUCKET_LEVELS = 8
 """The number of levels in the tree of buckets.
 
-Every bucket has 8 branches. The tree has room for 128 * 8**8 = 2 * 10**9 ids before a bucket grows
+Every bucket has 8 branches. The tree has space for 128 * 8**8 = 2 * 10**9 ids before a bucket grows
 too large.
 """
 
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""Seconds for which a charged allowance is kept after the end of its day.
+"""How many seconds after the end of its day a charged allowance is stored.
 
 The store's clock may be less than a day ahead of the collector's.
 """
@@ -123,20 +123,20 @@ FIRST_ADDITION = 11
 ARGUMENTS_AN_ADDITION = 3
 
 NOT_THE_STORE = "a shard does not belong to the store that this collector started with"
-"""The script's error for a shard that was emptied or replaced by another."""
+"""The script's error for a shard that was emptied, or replaced by another shard."""
 
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
-"""First byte of the script's answer.
+"""The first byte of the script's response.
 
-After DUPLICATE, the remembered facts follow; after LATE, the names of closed windows.
+After DUPLICATE, the remembered data follows; after LATE, the names of closed windows.
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The reason for refusing a report of an upload that was counted before without this report.
+"""The reason for refusing a report of an upload that was already counted without this report.
 
 The report was refused at that time, but would be accepted now, for example under a new registry.
 Because the upload's id is remembered, the report must be sent in another upload. This reason makes
-a device do so.
+a device send it so.
 """
 
 PATH = f"""
@@ -243,7 +243,7 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 
 
 def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand:
-    """Return the command that counts an upload, provided that its shard has the store's name."""
+    """Return the command that counts an upload if its shard has the store's name."""
     number = keys.shard_of(judgement.upload, shards)
     shard, arguments = keys.prefix(number), count_arguments(judgement, shards, name)
     return PackedCommand.packed(
@@ -268,7 +268,7 @@ def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes 
 
 
 def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExceededError | frozenset[str]:
-    """Read the script's answer: an outcome, or the names of windows that were closed early."""
+    """Parse the script's response: an outcome, or the names of windows that were closed early."""
     if answer[0] == OVER_QUOTA:
         return QuotaExceededError("the upload would exceed the allowance of the day; none of its reports was counted")
     if answer[0] == LATE:
@@ -303,11 +303,11 @@ def _remembered(judgement: Judgement) -> bytes:
 
 
 def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
-    """Return the script's four arguments on the allowance.
+    """Return the script's four arguments about the allowance.
 
     Uploads are distributed evenly over the shards, so each shard gets an equal part of the
-    allowance. A whole upload belongs to one shard, so this part always suffices for an upload of
-    the maximum size, if the whole allowance does.
+    allowance. A whole upload belongs to one shard. This part is always large enough for an upload
+    of maximum size if the whole allowance is.
     """
     allowance = judgement.allowance
     if allowance is None:

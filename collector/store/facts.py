@@ -1,11 +1,12 @@
-"""The facts of a store, and the checks of whether they permit its use. Does no IO.
+"""The facts of a store, and checks whether these facts permit its use. Without IO.
 
-The facts contain the number of the schema. The number changes whenever an older version would
-misread the stored data, but not if there are merely new keys that older versions ignore.
+The facts are the store's basic properties. One of them is the number of the schema. It changes if
+an older version would misread the stored data, but not if there are only new keys that older
+versions ignore.
 
-The facts also contain the store's name, and every shard has a copy of the name. If a shard was
-emptied or replaced, on any server, it lacks the name. The names are written once. As soon as the
-facts record that all shards have the name, a shard without the name is considered lost.
+Another fact is the store's name, of which every shard has a copy. If a shard was emptied or
+replaced, on any server, it does not have the name. The names are written once. As soon as the facts
+say that all shards have the name, a shard without the name is considered lost.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ APP_FIELD = "app"
 """The field with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""The field, and its value, that record that every shard has the store's name.
+"""The field which says that every shard has the store's name, and its value.
 
 From then on, a shard without the name is considered lost.
 """
@@ -80,7 +81,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise that the store recorded. Without a record, this is ``fsync``."""
+    """Return the promise that is stored in the facts; without a stored promise, ``fsync``."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
@@ -92,7 +93,7 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
 
     Args:
         facts: the store's facts.
-        shard_names: the name that each shard carries, or None.
+        shard_names: the name that each shard has, or None.
 
     Raises:
         ConfigError: if a shard is lost or belongs to another store.
@@ -113,7 +114,7 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
     Args:
         facts: the store's facts. Because they are written before the names, they must be read after
             the names.
-        shard_names: the name that each shard carries, or None.
+        shard_names: the name that each shard has, or None.
 
     Raises:
         ConfigError: if the facts are missing; the message also says which shards are lost.
@@ -126,13 +127,13 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store whose parts are left, or None if no shard ever had a name.
+    """Return the name of the store to which the remaining parts belong, or None if there is none.
 
     If the facts contain a name that no shard has, they do not belong to the former store: a
-    collector wrote them when it mistook the emptied servers for a new store.
+    collector wrote them because it mistook the emptied servers for a new store.
 
     Raises:
-        ConfigError: if parts of several stores are left.
+        ConfigError: if parts of several stores remain.
 
     """
     left = {name for name in shard_names if name is not None}

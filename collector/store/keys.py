@@ -1,7 +1,7 @@
-"""The names of the store's keys, and the assignment of uploads to shards. Does no IO.
+"""The names of the store's keys, and the assignment of uploads to shards. Without IO.
 
-Keys of a shard share the hash tag ``{shard}``, so that a cluster keeps them on one slot. The shard
-is a function of the upload id.
+The keys of a shard share the hash tag ``{shard}``, so that a cluster stores them in one slot. The
+shard depends only on the upload id.
 
 ==========================================  ======================================================
 ``hearsay:store``                           hash, the facts: schema, shards, grace, copies, name,
@@ -25,8 +25,8 @@ is a function of the upload id.
                                             expires a day later
 ``{0}:look``                                JSON: the last look at open windows, with its time
 ==========================================  ===============================================
-No key contains an address or an arrival time. The only trace of the order of uploads is the depth
-at which an id is stored in its tree of buckets.
+No key contains an address or an arrival time. The order of uploads is visible only in the depth at
+which an id is stored in its tree of buckets.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def shard_of(upload_id: str, shards: int) -> int:
 def prefix(shard: int) -> str:
     """Return the prefix of all keys of a shard.
 
-    The prefix must never be a key itself (see count_script).
+    The prefix itself must never be a key (see count_script).
     """
     return f"{{{shard}}}:"
 
 
 def of_shard(shard: int, name: str) -> str:
-    """Return a shard's key of a given name, such as TALLIES."""
+    """Return a shard's key with a given name, such as TALLIES."""
     return f"{{{shard}}}:{name}"
 
 

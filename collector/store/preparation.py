@@ -1,6 +1,6 @@
-"""Makes a store ready for use: checks its promise, and settles its schema, shards, name and app.
+"""Prepares a store for use: checks its promise, and sets its schema, shards, name and app.
 
-A store that has lost shards is ready again once an operator accepts the loss.
+A store that has lost shards can be used again once an operator accepts the loss.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""The number of random bytes in a store's name: enough that no two stores have the same name."""
+"""The number of random bytes in a store's name. No two stores then have the same name."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
-    """Settle the schema and shards of a store, and check that every server keeps the promise.
+    """Set the schema and shards of a store, and check that every server keeps the promise.
 
-    A store that is opened only for reading is left unchanged.
+    A store that is opened only for reading is not changed.
 
     Raises:
         ConfigError: if the store has another schema, is too old, cannot keep the promise, contains
             part of a backup, has lost shards, or is opened for reading and was never used.
-        StoreUnavailableError: if the store does not answer.
+        StoreUnavailableError: if the store does not respond.
 
     """
     store.expect_any()
@@ -67,7 +67,7 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
     """Write the store's name to every shard, unless a shard is lost.
 
-    Another collector may do the same at the same time, because both write the same name.
+    Another collector may do the same at the same time, because it writes the same name.
     """
     unnamed = shards_to_name(facts, store.names(int(facts[SHARDS_FIELD])))
     store.name(unnamed, facts[NAME_FIELD])
@@ -75,7 +75,7 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the app's name, or None if only versions that do not record it served the store."""
+    """Return the app's name, or None if only versions that do not store it have used the store."""
     return store.facts().get(APP_FIELD)
 
 
@@ -84,7 +84,7 @@ def require_app(owner: str | None, app: str) -> None:
 
     Args:
         owner: the app to which the store belongs, or None if it is unknown.
-        app: the app of the registry that is to be served from the store.
+        app: the app of the registry with which the store is to be used.
 
     Raises:
         ConfigError: if the apps differ. The message says how to continue if this is intended.
@@ -112,15 +112,15 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 def accept_lost_shards(store: Shards) -> list[str]:
     """Turn lost shards into empty shards of the store.
 
-    The store's name is written to these shards last, and nothing is counted on them before. After
-    that, running collectors continue by themselves.
+    The store's name is written to these shards last; before that, nothing is counted on them.
+    Afterwards, running collectors continue by themselves.
 
     Returns:
-        Descriptions of the permanently lost data, for people.
+        Descriptions of the data that is permanently lost, for people.
 
     Raises:
         ConfigError: if the servers contain parts of several stores.
-        StoreUnavailableError: if a server does not answer. In this case, call this function again.
+        StoreUnavailableError: if a server does not respond. In this case, call this function again.
 
     """
     store.require_promise()
@@ -129,7 +129,7 @@ def accept_lost_shards(store: Shards) -> list[str]:
     shard_names = store.names(shards)
     name = name_to_go_on_with(facts, shard_names)
     if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):
-        # the shards have not all been named yet
+        # so far, not all shards have a name
         return []
     lost = [shard for shard in range(shards) if shard_names[shard] is None]
     losses = []
@@ -148,7 +148,7 @@ def accept_lost_shards(store: Shards) -> list[str]:
 def _close_where_lost(store: Shards, lost: list[int], left: list[int]) -> None:
     """Close, on the lost shards, the windows that are closed on the other shards.
 
-    Without this, windows that were closed early would accept reports again.
+    Otherwise, windows that were closed early would accept reports again.
     """
     closed = [store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.CLOSED)) for shard in left]
     windows = set.intersection(*map(set, closed)) if closed else set()

@@ -1,8 +1,8 @@
-"""The tally store on a Redis or Valkey server, or on a cluster of them.
+"""The tally store on a Redis or Valkey server or cluster.
 
-One upload is one script on one hash slot. The script looks up the upload id, counts the reports and
-remembers which reports it counted, or does none of this. `keys` lists the stored data, `shards`
-sends the commands, and `redis_servers.router` finds the server.
+One upload is counted by one script on one hash slot. The script looks up the upload id, counts the
+reports and remembers which reports it counted, or does nothing. `keys` lists the stored data,
+`shards` sends the commands, and `redis_servers.router` finds the server.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class RedisStore:
         return self.shards.layout
 
     def disconnect(self) -> None:
-        """Close this thread's connections; the next use opens them again."""
+        """Close this thread's connections. The next use opens new ones."""
         self.shards.disconnect()
 
     def prepare(self, purpose: Purpose = Purpose.USE) -> None:
-        """Make the store ready for use; see `preparation.prepare`."""
+        """Prepare the store for use; see `preparation.prepare`."""
         prepare(self.shards, purpose)
 
     def count(self, judgement: Judgement) -> CountedUpload:
@@ -93,10 +93,10 @@ class RedisStore:
     def close(self, window: Window) -> None:
         """See TallyStore.
 
-        If a shard cannot be reached, the other shards close the window, but the window as a whole
-        stays open.
+        If a shard cannot be reached, the other shards close the window, but the whole window stays
+        open.
         """
-        # if another process closed the window earlier, it may not have waited for the replicas
+        # another process may have closed the window earlier without waiting for the replicas
         answered: Answered = {}
         self.shards.ask_own(
             lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
@@ -104,11 +104,11 @@ class RedisStore:
         self.shards.confirm(answered)
 
     def closed_windows(self) -> frozenset[str]:
-        """See TallyStore. A window is closed when every shard has closed it."""
+        """See TallyStore. A window is closed once every shard has closed it."""
         return frozenset.intersection(*self._members(keys.CLOSED))
 
     def half_closed_windows(self) -> frozenset[str]:
-        """See TallyStore. The windows include any that are being closed at this moment."""
+        """See TallyStore. This includes windows that are being closed at this moment."""
         closed = list(self._members(keys.CLOSED))
         return frozenset().union(*closed) - frozenset.intersection(*closed)
 
@@ -126,13 +126,13 @@ class RedisStore:
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        The tallies are complete only if the iterator reaches its end. A reader who sees these
-        tallies must not see an earlier or a later state of them; `open_snapshot` ensures this.
+        The tallies are complete only if the iterator reaches its end. A reader who gets these
+        tallies must not get an earlier or a later state of them; `open_snapshot` ensures this.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """See TallyStore. All collectors on a store share the same look."""
+        """See TallyStore. All collectors on a store share the same snapshot."""
         answered: Answered = {}
         kept = self._look(answered)
         if kept is None:
@@ -140,7 +140,7 @@ class RedisStore:
                 (tally.metric, tally.edition, tally.window, tally.counts) for tally in self.open_tallies(left_out)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
-            if interval_s:  # a trial looks every time
+            if interval_s:  # a trial takes a new snapshot every time
                 self.shards.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
             kept = self._look(answered) or fresh
         self.shards.confirm(answered)
@@ -152,7 +152,7 @@ class RedisStore:
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def own_editions(self) -> OwnEditions:
-        """See TallyStore. If a failover lost an edition, its tallies are hidden, never unfolded."""
+        """See TallyStore. If a failover loses an edition, the edition's tallies are hidden."""
         return self.shards.own_editions()
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -160,11 +160,11 @@ class RedisStore:
         self.shards.remember_editions(editions)
 
     def require_writable(self) -> None:
-        """See TallyStore. This tries a write that changes nothing."""
+        """See TallyStore. This attempts a write that changes nothing."""
         self.shards.require_any_writable()
 
     def _look(self, answered: Answered) -> str | bytes | None:
-        """Return the last look at open windows, or None if it has expired."""
+        """Return the last snapshot of open windows, or None if it has expired."""
         look: bytes | None
         (look,) = self.shards.ask((0,), lambda _: ("GET", keys.SNAPSHOT), answered)
         return look
@@ -172,9 +172,9 @@ class RedisStore:
     def _tallies(
         self, answered: Answered, is_included: Callable[[str], bool], *, closed: bool
     ) -> Iterator[StoredTally]:
-        """Yield tallies, and confirm the answers at the end.
+        """Yield tallies, and confirm the responses at the end.
 
-        A tally that is being retired may be incomplete. It is left out together with the other
+        A tally that is being retired may be incomplete. It is left out, together with the other
         tallies of its question in that window: if they were shown without a small stratum, a
         comparison with an earlier reading would reveal that stratum. If a name was removed from the
         index before this method reads the index, it is still listed as being retired, unless all
@@ -219,8 +219,8 @@ def _asked(name: str) -> tuple[str, str]:
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
     """Refuse to lengthen the grace period (seconds) while windows are open.
 
-    The store would forget the upload ids of open windows before these windows close, so an upload
-    that is sent again could be counted twice.
+    The store would forget the upload ids of open windows before these windows close. An upload that
+    is sent again could then be counted twice.
 
     Raises:
         ConfigError: if the new grace period is longer and a window is open.
@@ -240,11 +240,11 @@ def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
 
     Args:
         store: the store.
-        grace_s: seconds for which a window still accepts reports after its end.
+        grace_s: how many seconds after its end a window still accepts reports.
         copies: how many replicas have acknowledged reports on disk.
 
     Raises:
-        ConfigError: if the store cannot be served with this grace period.
+        ConfigError: if the store cannot be used with this grace period.
 
     """
     require_grace(store, store.shards.facts(), grace_s)

@@ -1,7 +1,8 @@
-"""The shards of a store on Redis or Valkey: commands to them, to the store's facts and its servers.
+"""The shards of a store on Redis or Valkey: commands to shards, to the store's facts and servers.
 
-Every shard must still belong to the store. `RedisStore` counts and reads through this module, and
-all other operations on a store (preparing, backup, retirement, checks) go through it too.
+Results are valid only if every shard still belongs to the store. `RedisStore` counts and reads
+through this module, and so do all other operations on a store (preparing, backup, retirement,
+checks).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collector.store.store_protocol import OwnEditions
 
 
 class Logs:
-    """The append-only files of all servers, replicas included.
+    """The append-only files of all servers, including replicas.
 
     Until the files are rewritten, they contain uploads in order of arrival. If a server is
     unavailable, it is asked again the next time.
@@ -42,7 +43,7 @@ class Logs:
 
         Returns:
             Whether every server with such a file has begun a rewrite. If not, call this method
-            again: it then asks only the other servers.
+            again; it then asks only the other servers.
 
         """
         servers = self._connections.servers(self._nodes)
@@ -55,14 +56,14 @@ class Logs:
         return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
 
     def _ask(self, address: Address, metric: Callable[[Connection], bool]) -> bool:
-        """Return a server's answer, or False if it does not answer."""
+        """Return a server's response, or False if it does not respond."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
             return metric(connection)
         return False
 
 
 def _is_busy(connection: Connection) -> bool:
-    """Ask for a rewrite, and return whether one was running already."""
+    """Ask for a rewrite, and return whether one was already running."""
     if setting(connection, "appendonly") != "yes":
         return False
     try:
@@ -96,7 +97,7 @@ EDITIONS_A_COMMAND = 1000
 
 
 class Layout(NamedTuple):
-    """The facts that `prepare` learned about a store and passes on to the workers.
+    """The properties of a store that `prepare` has read and passes on to the workers.
 
     Attributes:
         shards: the number of shards that the store was created with.
@@ -117,8 +118,8 @@ ONE_SERVER = Layout()
 class Shards:
     """Sends commands to one store.
 
-    Every method that sends a command raises StoreUnavailableError if there is no answer or the
-    answer is an error. If data was read with an `Answered`, it is valid only once `confirm` has
+    Every method that sends a command raises StoreUnavailableError if there is no response or the
+    response is an error. If data was read with an `Answered`, it is valid only once `confirm` has
     returned for this `Answered`.
 
     Attributes:
@@ -135,7 +136,7 @@ class Shards:
 
         Args:
             url: the URL of the server, or of any node of the cluster.
-            promise: what an acknowledgement promises.
+            promise: the promise that an acknowledgement makes.
             is_cluster: whether the server is a node of a cluster.
             layout: the known layout of the store; `prepare` determines it.
 
@@ -156,7 +157,7 @@ class Shards:
         return self.layout.shards
 
     def disconnect(self) -> None:
-        """Close this thread's connections; the next command opens them again."""
+        """Close this thread's connections. The next command opens new ones."""
         self._connections.drop_all()
 
     def expect_any(self) -> None:
@@ -164,13 +165,13 @@ class Shards:
         self._expected_name = ""
 
     def adopt(self, facts: Mapping[str, str]) -> None:
-        """Use the store that these facts describe, and from now on refuse every other store."""
+        """Use the store with these facts, and from now on refuse every other store."""
         name = facts[NAME_FIELD] if NAMED_FIELD in facts else ""
         self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=name)
         self._expected_name = name
 
     def require_promise(self) -> None:
-        """Make sure that every server keeps the promise, and learn where the servers are.
+        """Check that every server keeps the promise, and find out where the servers are.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
@@ -181,54 +182,54 @@ class Shards:
         self.router.learn(nodes)
 
     def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the answer to a command on the keys of one shard."""
+        """Return the response to a command on the keys of one shard."""
         return self.router.ask(PackedCommand.packed(keys.prefix(shard), *command))
 
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the answer to a command on the store's facts."""
+        """Return the response to a command on the store's facts."""
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
-        """Return the answers of shards, even of those that do not belong to the store.
+        """Return the responses of shards, including those that do not belong to the store.
 
-        If a shard does not answer, the other shards are still asked.
+        If a shard does not respond, the other shards are still asked.
         """
         return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
     def ask_own(self, command: Command, answered: Answered | None = None) -> list[Any]:
-        """Return every shard's answer.
+        """Return every shard's response.
 
         Raises:
-            StoreUnavailableError: if a shard does not answer, or no longer belongs to the store.
+            StoreUnavailableError: if a shard does not respond, or no longer belongs to the store.
 
         """
         answers = self._answers(self._with_names(command), answered)
-        # if a shard has the name now, it also had the name when it answered before
+        # if a shard has the name now, it also had the name when it responded before
         self._require_named(answers[1::2])
         return answers[::2]
 
     def confirm(self, answered: Answered) -> None:
-        """Make sure that no failover can undo the answers.
+        """Check that no failover can undo the responses.
 
-        A master that was disconnected from the cluster keeps answering for a while, and may have
-        data that no replica has. If this master is lost, such data is lost with it. A reader
-        therefore makes a write on the servers that answered, over the same connections, and waits
-        until their replicas have this write. The replicas then also have everything that was
-        written before, including the data that was read.
+        A master that was disconnected from the cluster keeps responding for a while, and may have
+        data that no replica has. If this master is lost, such data is lost, too. Therefore a reader
+        makes a write on the servers that responded, over the same connections, and waits until
+        their replicas have this write. The replicas then also have everything that was written
+        before, including the data that was read.
 
         Raises:
-            StoreUnavailableError: if the connection to a server that answered was closed, or its
+            StoreUnavailableError: if the connection to a server that responded was closed, or its
                 replicas do not have the data in time.
 
         """
         self.router.confirm(answered, keys.READ)
 
     def require_own(self, answered: Answered | None = None) -> None:
-        """Make sure that all shards still belong to the store. Earlier reads are then complete."""
+        """Check that all shards still belong to the store. If so, earlier reads are complete."""
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_any_writable(self) -> None:
-        """Make sure that at least one shard accepts writes and still belongs to the store."""
+        """Check that at least one shard accepts writes and still belongs to the store."""
         answers = self.router.ask_all(
             self._with_names(lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
         )
@@ -258,7 +259,7 @@ class Shards:
         return _decoded(self.router.ask(PackedCommand.packed(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember editions for good. Editions that are already remembered stay unchanged."""
+        """Remember editions for good. Editions that are already remembered are not changed."""
         fresh = sorted(editions.items() - self.own_editions().items())
         for start in range(0, len(fresh), EDITIONS_A_COMMAND):
             words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]
@@ -274,12 +275,12 @@ class Shards:
     def is_indexed(self, name: str) -> bool:
         """Return whether a tally, METRIC:EDITION:WINDOW, is in the index.
 
-        If so, the counts of the tally that were read before this call are complete.
+        If it is, the counts of the tally that were read before this call are complete.
         """
         return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
     def ask_servers(self, metric: Callable[[Connection], Answer]) -> list[Answer]:
-        """Return the answer of every server, replicas included, each over a new connection."""
+        """Return the response of every server, including replicas, each over a new connection."""
         return self._connections.ask_every_server(self.layout.nodes, metric)
 
     def logs(self) -> Logs:
@@ -287,11 +288,11 @@ class Shards:
         return Logs(self._connections, self.layout.nodes)
 
     def _set_up(self, connection: Connection) -> None:
-        """Prepare a fresh connection: check the store's name, and load the counting script.
+        """Prepare a new connection: check the store's name, and load the counting script.
 
         Raises:
             ConfigError: if the server has another store, or an empty one.
-            RedisError: if the server does not answer.
+            RedisError: if the server does not respond.
 
         """
         if self._expected_name and not _may_have_name(connection, self._expected_name):
@@ -343,7 +344,7 @@ def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Return whether this server has the store name, or may lack it because another node has it."""
+    """Return whether this server has the name, or may lack it because another node has it."""
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):

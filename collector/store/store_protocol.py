@@ -1,4 +1,4 @@
-"""The interface of a store, and functions that close windows or look at open windows.
+"""The interface of a store, and functions that close windows or take snapshots of open windows.
 
 `redis_store` implements the interface.
 """
@@ -16,7 +16,7 @@ from collector.judge import Judgement, is_due_to_close
 
 
 class CountedUpload(NamedTuple):
-    """An upload that has its verdict, whether it was counted now or earlier.
+    """The outcome of an upload, whether it was counted now or earlier.
 
     Attributes:
         verdict: the verdict on each report. The same reports are accepted every time the upload is
@@ -32,27 +32,27 @@ class CountedUpload(NamedTuple):
 
 
 Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
-"""The outcome of one upload among several. An error concerns this upload only."""
+"""The outcome of one upload among several. An error is about this upload only."""
 
 
 OwnEditions: TypeAlias = Mapping[str, str]
-"""For each edition (METRIC:EDITION), the own edition of its question.
+"""Maps each edition (METRIC:EDITION) to the own edition of its question.
 
-The edition of a stratum maps to the question's own edition, under which the tally of the others is
-stored (see `strata`). An own edition maps to itself, even if the question has no strata.
+The edition of a stratum maps to the question's own edition, under which the tally of the "others"
+is stored (see `strata`). An own edition maps to itself, even if the question has no strata.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTally:
-    """The histogram of the symbols that were reported for one metric, edition and window.
+    """The number of reports of each symbol, for one metric, edition and window.
 
     Attributes:
         metric: the metric's name.
-        edition: the metric's edition, which determines what the reports mean.
+        edition: the metric's edition, which determines the meaning of the reports.
         window: the window's name.
         closed: whether the tally can no longer change.
-        counts: the number of reports of each symbol: m integers, for an alphabet of m symbols.
+        counts: the number of reports of each symbol: m integers if there are m symbols.
 
     """
 
@@ -81,30 +81,29 @@ class Snapshot:
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without the given windows, such as windows that have closed since."""
+        """Return the snapshot without some windows, such as windows that have closed since then."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
 class TallyStore(Protocol):
-    """Counts uploads exactly once and keeps the tallies.
+    """Counts uploads exactly once, and stores the tallies.
 
-    Every method except ``count_all`` raises StoreUnavailableError if the store does not answer.
+    Every method except ``count_all`` raises StoreUnavailableError if the store does not respond.
     """
 
     def count(self, judgement: Judgement) -> CountedUpload:
-        """Count an upload in one atomic step, unless its id is remembered, and return its verdict.
+        """Count an upload in one atomic step, unless its id is remembered; return its verdict.
 
-        The store remembers the id if a report was counted. Whenever that upload is sent again, the
+        The store remembers the id if a report was counted. Whenever this upload is sent again, the
         reports that were counted are accepted, the others are refused, and no allowance is charged.
         The reason for a refusal comes from the judgement. If a report was refused but the judgement
         would now accept it, it is refused for a reason that makes the device send it in another
         upload. If no report of an upload is counted, the upload leaves nothing behind, and is
-        judged anew if it is sent again. Reports of a window that was closed early are refused in
+        judged again if it is sent again. Reports of a window that was closed early are refused in
         the same step.
 
         Raises:
-            QuotaExceededError: if the rest of the allowance is too small for the reports that
-                count.
+            QuotaExceededError: if the remaining allowance is too small for the reports that count.
 
         """
 
@@ -116,19 +115,19 @@ class TallyStore(Protocol):
         """
 
     def close(self, window: Window) -> None:
-        """Close a window for good. After that, it accepts no reports, and its tallies are final."""
+        """Close a window for good: it accepts no more reports, and its tallies are final."""
 
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
 
-        This method is called every second, so its answer is not confirmed by replicas, in contrast
-        to the answer of ``closed_tallies``.
+        This method is called every second. Therefore replicas do not confirm its response, unlike
+        the response of ``closed_tallies``.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
         """Return the names of the windows whose closing was interrupted.
 
-        Only a part of the store has closed them.
+        Only some shards have closed these windows.
         """
 
     def tallied_windows(self) -> frozenset[str]:
@@ -142,13 +141,13 @@ class TallyStore(Protocol):
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """Return the latest look at open windows, which is renewed after ``interval_s``.
+        """Return the last snapshot of open windows, which is renewed after ``interval_s``.
 
-        If looks were more frequent, a reader could subtract two of them and see single reports
-        (differencing).
+        If snapshots were more frequent, a reader could subtract two snapshots and see single
+        reports (differencing).
 
         Args:
-            interval_s: minimum number of seconds between two looks; 0 in a trial, whose reports
+            interval_s: minimum number of seconds between two snapshots; 0 in a trial, whose reports
                 need no protection.
             left_out: the windows to leave out, which must include all closed windows.
             now_s: the current time (Unix seconds).
@@ -156,17 +155,17 @@ class TallyStore(Protocol):
         """
 
     def own_editions(self) -> OwnEditions:
-        """Return the store's record of all editions that were ever served; see `strata`.
+        """Return all editions that were ever served, as the store has recorded them; see `strata`.
 
-        If a caller reads tallies first and then calls this method, the result contains the editions
-        of all these tallies, unless a tally is older than the store's record of editions.
+        If a caller reads tallies before calling this method, the result contains the editions of
+        all these tallies, unless a tally is older than the store's record of editions.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
         """Remember editions for good, before any of their reports is counted."""
 
     def require_writable(self) -> None:
-        """Make sure that at least one server can count uploads now, without changing anything."""
+        """Check that at least one server can count uploads now, without changing anything."""
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
@@ -182,7 +181,7 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
     Args:
         store: the store of the windows.
         now_s: Unix seconds.
-        grace_s: seconds for which a window still accepts reports after its end.
+        grace_s: how many seconds after its end a window still accepts reports.
 
     """
     not_closed = map(Window.parse, sorted(store.tallied_windows() - store.closed_windows()))
@@ -192,18 +191,18 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
 def look_at_open_windows(
     store: TallyStore, closed: frozenset[str], *, now_s: float, interval_s: int, grace_s: int
 ) -> Snapshot:
-    """Return the last look at open windows, or take a new look if the last one is old enough.
+    """Return the last snapshot of open windows; take a new snapshot if it is old enough.
 
-    Windows that close before the next look is allowed are left out. Otherwise, a reader could
-    compare the look at an open window with the final tally soon afterwards: the difference would
-    reveal the reports that arrived in between.
+    Windows that close before the next snapshot is allowed are left out. Otherwise, a reader could
+    compare the snapshot of an open window with the final tally soon afterwards. The difference
+    would reveal the reports that arrived in between.
 
     Args:
         store: the store of the windows.
         closed: the names of the closed windows.
         now_s: Unix seconds.
-        interval_s: minimum number of seconds between two looks.
-        grace_s: seconds for which a window still accepts reports after its end.
+        interval_s: minimum number of seconds between two snapshots.
+        grace_s: how many seconds after its end a window still accepts reports.
 
     """
     closing = due_windows(store, now_s=now_s + interval_s, grace_s=grace_s)

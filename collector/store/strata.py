@@ -1,19 +1,19 @@
-"""Small strata are folded into a question's "others" before anybody reads tallies.
+"""Merges ("folds") small strata into a question's "others" before anybody reads tallies.
 
 The "others" of a question are the reports of its own edition, and of all strata that are folded
-into it. Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the
-difference between two readings:
+into it. Nobody gets the tally of a stratum of fewer than `LEAST_REPORTS` reports, neither by itself
+nor as the difference between two readings:
 
-* While a window is open, all its strata are one tally. Two looks, one before and one after a small
-  stratum grows beyond the minimum, therefore reveal no reports.
+* While a window is open, all its strata are one tally. Therefore two snapshots, before and after a
+small stratum grows beyond the minimum, reveal no reports.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
 * If the folded reports are fewer than the minimum, the next smallest strata are also folded, until
-  enough reports are folded or no strata are left. The tally of the others therefore never shows a
-  single small stratum of a larger question.
+enough reports are folded or no strata are left. Therefore the tally of the others never shows a
+single small stratum of a larger question.
 * Before the first report is counted, the store remembers which editions are strata of one question.
-  These editions are folded even if the registry no longer lists them.
+These editions are folded even if the registry no longer lists them.
 * If the store does not know an edition, it may be a small stratum of the question. If a window has
-  a tally of such an edition, no tally of the question is shown for that window.
+a tally of such an edition, no tally of the question is shown for that window.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from collector.store.store_protocol import OwnEditions, StoredTally
 LEAST_REPORTS: Final = 100
 """The minimum number of reports of a stratum that is shown.
 
-With fewer reports, intervals would be uninformative, and people in the stratum would stand out.
+With fewer reports, intervals would be useless, and people in the stratum could be recognized.
 """
 
 
 def own_editions(registry: Registry) -> OwnEditions:
-    """Return the question's own edition for every edition that devices report under a registry."""
+    """Return the question's own edition for every edition that devices report with a registry."""
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
@@ -47,7 +47,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
     """Return the editions (METRIC:EDITION) reported in open windows that a registry does not count.
 
     Raises:
-        StoreUnavailableError: if the store does not answer.
+        StoreUnavailableError: if the store does not respond.
 
     """
     known, closed = own_editions(registry), store.closed_windows()
@@ -64,7 +64,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 
 
 def lost_words(lost: Iterable[str]) -> str:
-    """Return the error message for editions that devices report but that would not be counted."""
+    """Return the error message about editions that devices report but that would not be counted."""
     return (
         f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history defines, "
         "so these reports would be refused. Add the registry of their release to the history: "
@@ -73,7 +73,7 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield the tallies that readers may see, in which small strata are folded.
+    """Yield the tallies that readers may get, in which small strata are folded.
 
     Args:
         tallies: the tallies, in any order, each once.
@@ -109,7 +109,7 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether a stratum has enough reports to be shown. It may still be folded into the others."""
+    """Whether a stratum has enough reports to be shown. It may be folded into the others anyway."""
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
@@ -120,7 +120,7 @@ def _are_enough(others: list[StoredTally]) -> bool:
 
 
 def _size(tally: StoredTally) -> tuple[int, str]:
-    """Return the sort key of strata, which makes the result independent of the order of tallies."""
+    """Return the sort key of strata, so that the result does not depend on the order of tallies."""
     return _reports(tally), tally.edition
 
 

@@ -12,11 +12,11 @@ from collector.redis_servers.server import info, memory_of
 from collector.store.shards import Shards
 
 COUNTER_BYTES = 8
-"""The memory (bytes) of each symbol, in each shard and window."""
+"""The memory (bytes) for each symbol, in each shard and window."""
 
 
 class TallyMemory(NamedTuple):
-    """The memory of one window of every question, if each of its symbols is reported.
+    """The memory for one window of every question, if every symbol is reported.
 
     Attributes:
         shards: the number of the store's shards; each has a part of every tally.
@@ -44,7 +44,7 @@ class TallyMemory(NamedTuple):
         return f"one window of every question needs up to {in_units(self.needed_bytes)} in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
-        """Return the error text for a registry that does not fit.
+        """Return the error message for a registry that does not fit.
 
         Args:
             room_bytes: the available memory, which is less than needed.
@@ -60,13 +60,13 @@ class TallyMemory(NamedTuple):
 def require_memory(store: Shards, registry: Registry) -> None:
     """Refuse a registry if not even one window would fit into an otherwise empty store.
 
-    The memory that is free now does not matter, because part of it may already contain the current
-    window, for example after a restart.
+    The memory that is free now does not matter, because the current window may already be stored,
+    for example after a restart.
 
     Raises:
         ConfigError: if the window would not fit; the message says how much memory is missing, and
             what to do.
-        StoreUnavailableError: if a server does not answer.
+        StoreUnavailableError: if a server does not respond.
 
     """
     needed, most_bytes = TallyMemory.from_registry(registry, store.number), sum(store.ask_servers(_most_bytes))
