@@ -1,15 +1,17 @@
 /**
- * Plays devices for `hearsay-estimator audit --sdk "npx hearsay-audit hearsay.js"`: a line of JSON in, a line out.
+ * Simulates devices for `hearsay-estimator audit --sdk "npx hearsay-audit hearsay.js"`. It reads lines of JSON from
+ * standard input, and writes one line of JSON for each.
  *
- * A device is what an app has, but for its store, which ends with it, and for the network: bodies are handed to the
- * audit, and count as accepted. It has no ceilings and no last days, because a device that stops shows only its silence.
+ * A simulated device is the same as in an app, with three exceptions. Its store is in memory. Instead of being sent,
+ * request bodies are returned to the audit, and count as accepted. And it has no ceilings and no last days, because a
+ * device that has stopped reporting gives an audit nothing to measure.
  */
 
 import { createInterface } from "node:readline";
 import type { CompiledRegistry } from "./compiled.js";
 import { MemoryStore, Telemetry, type Options } from "./testing.js";
 
-/** A ceiling that no life reaches. */
+/** A ceiling that no device reaches. */
 const NO_CEILING = String(2n ** 62n);
 
 interface Line {
@@ -19,19 +21,19 @@ interface Line {
   readonly at?: number;
 }
 
-/** Return the same questions, asked in every window without an end. */
+/** Return the same questions, asked in every window forever. */
 function withoutCeilings(registry: CompiledRegistry): CompiledRegistry {
   const { window } = registry.budget;
   const metrics = Object.entries(registry.metrics).map(([name, { expires, ...metric }]) => [name, metric] as const);
   return {
     ...registry,
-    target: "node", // one for browsers skips its first window
+    target: "node", // a target for browsers would skip the first window
     budget: { window, per_window: NO_CEILING, lifetime: NO_CEILING, delta: NO_CEILING },
     metrics: Object.fromEntries(metrics),
   };
 }
 
-/** Answer the lines on standard input until it ends. Options are for tests, which play mutants. */
+/** Respond to the lines on standard input until it ends. Only tests pass options, to audit faulty mechanisms. */
 export async function play(compiled: CompiledRegistry, options: Partial<Options> = {}): Promise<void> {
   const registry = withoutCeilings(compiled);
   let [nowS, bodies, device] = [0, [] as string[], undefined as Telemetry | undefined];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `hearsay-audit hearsay.js`, of a file that `hearsay-client compile` wrote. */
+/** The command `hearsay-audit hearsay.js`, for a file that `hearsay-client compile` wrote. */
 
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";

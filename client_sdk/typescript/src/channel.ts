@@ -1,8 +1,8 @@
-/** A mechanism is a finite channel: an input symbol in, a random output symbol out. */
+/** A mechanism is a finite channel: it maps an input symbol to a random output symbol. */
 
 import type { Coins } from "./coins.js";
 
-/** The integers of a law as the compiler writes them: texts, because they may exceed 2^53. */
+/** The integers of a channel as the compiler writes them: as texts, because they may exceed 2^53. */
 export type Integers = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Channel {
@@ -10,26 +10,26 @@ export interface Channel {
   readonly inputs: number;
   /** The number of output symbols, m. */
   readonly symbols: number;
-  /** Return the symbol to report for an input from 0 to k - 1. Which coins are asked for tells nothing of it. */
+  /** Return the symbol to report for an input from 0 to k - 1. The choice of coins reveals nothing about the input. */
   perturb(value: number, coins: Coins): number;
-  /** Return the inputs that give a symbol its greatest probability, in rising order. */
+  /** Return the inputs for which a symbol has its largest probability, in ascending order. */
   likeliest(symbol: number): readonly number[];
 }
 
-/** Makes a channel of its integers. */
+/** Creates a channel from its integers. */
 export type Mechanism = (integers: Integers) => Channel;
 
-/** Return an integer of a law. */
+/** Return one of a channel's integers. */
 export function big(integers: Integers, name: string): bigint {
   return BigInt(integers[name] as string);
 }
 
-/** Return an integer of a law that is far below 2^53, such as a number of inputs. */
+/** Return one of a channel's integers that is far below 2^53, such as the number of inputs. */
 export function small(integers: Integers, name: string): number {
   return Number(integers[name]);
 }
 
-/** Return a list of integers of a law. */
+/** Return one of a channel's lists of integers. */
 export function list(integers: Integers, name: string): bigint[] {
   return (integers[name] as readonly string[]).map(BigInt);
 }
@@ -40,7 +40,7 @@ export function sums(weights: readonly bigint[]): bigint[] {
   return weights.map((weight) => (sum += weight));
 }
 
-/** Return how many of some rising numbers are at most a number. */
+/** Return how many of the numbers, which are in ascending order, are at most a given number. */
 export function upTo<T extends bigint | number>(rising: readonly T[], number: T): number {
   let low = 0;
   let high = rising.length;
@@ -57,7 +57,7 @@ export function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, place) => first + place);
 }
 
-/** Return numbers in rising order. */
+/** Return numbers in ascending order. */
 export function rising(numbers: readonly number[]): number[] {
   return [...numbers].sort((left, right) => left - right);
 }

@@ -1,7 +1,7 @@
 /**
- * Coins: the random decisions of a mechanism, which are an argument.
+ * Coins: the random decisions of a mechanism, which get them as an argument.
  *
- * `SystemCoins` take a fresh word of the system's generator for every decision. Nothing is seeded or kept.
+ * `systemCoins` uses a new word from the system's generator for every decision. Nothing is seeded or buffered.
  */
 
 /** A source of random decisions: the system's generator in an app, a script in a test. */
@@ -12,10 +12,10 @@ export interface Coins {
   below(bound: bigint): bigint;
 }
 
-/** Denominator of every coin. */
+/** The denominator of the probability of every coin. */
 export const COIN_SCALE = 1n << 64n;
 
-/** Coins from 64-bit words, each uniform from 0 to 2^64 - 1. */
+/** Coins from 64-bit words. Each word is uniform from 0 to 2^64 - 1. */
 export class WordCoins implements Coins {
   constructor(private readonly word: () => bigint) {}
 
@@ -23,7 +23,7 @@ export class WordCoins implements Coins {
     return this.word() < numerator;
   }
 
-  /** Words from the largest multiple of the bound on are rejected: the remainder would favor low integers. */
+  /** Words above the largest multiple of the bound are rejected, because their remainders would favor low integers. */
   below(bound: bigint): bigint {
     const unbiased = COIN_SCALE - (COIN_SCALE % bound);
     for (;;) {
@@ -33,7 +33,7 @@ export class WordCoins implements Coins {
   }
 }
 
-/** Return coins of the system's cryptographic generator. The word is wiped after each decision. */
+/** Return coins from the system's cryptographic generator. The word is wiped after each decision. */
 export function systemCoins(): Coins {
   const word = new BigUint64Array(1);
   return new WordCoins(() => {

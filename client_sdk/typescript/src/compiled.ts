@@ -1,4 +1,4 @@
-/** What `hearsay-client compile` writes: questions and ceilings, ready to use. */
+/** The output of `hearsay-client compile`: questions and ceilings, ready to use. */
 
 import type { Integers, Mechanism } from "./channel.js";
 import type { Kinds, Vectors } from "./kinds/kind.js";
@@ -6,7 +6,7 @@ import type { Trial } from "./trial.js";
 
 export type WindowKind = "day" | "week" | "month";
 
-/** The part of an edition that describes what may be answered. */
+/** The part of an edition that describes the possible answers. */
 export interface DomainDefinition {
   readonly values?: readonly string[];
   readonly other?: string;
@@ -14,15 +14,15 @@ export interface DomainDefinition {
   readonly high?: string;
   readonly statistic?: string;
   readonly max?: number;
-  /** False if a number beyond an end is invalid instead of being that end. */
+  /** False if a number outside the range is invalid; otherwise, it counts as the nearer end of the range. */
   readonly clip?: boolean;
-  /** Of a number only the cell between two of these is reported. */
+  /** If set, the report of a number only says between which two of these thresholds it lies. */
   readonly thresholds?: readonly string[];
-  /** `log` if it is the logarithm of 1 + x that is rounded. */
+  /** `log` if the number is rounded on the scale of log(1 + x). */
   readonly scale?: string;
   readonly max_items?: number;
   readonly prototypes?: string;
-  /** To how many points the number of a pair is rounded. */
+  /** The number of points to which the number in a pair is rounded. */
   readonly points?: number;
   readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
 }
@@ -31,24 +31,24 @@ export interface CompiledMetric {
   readonly purpose: string;
   readonly kind: string;
   readonly domain: DomainDefinition;
-  /** The vectors of a `nearest`, in steps of its grid; the domain holds their digest only. */
+  /** The vectors of a `nearest`, in steps of its grid. The domain contains only their digest. */
   readonly vectors?: Vectors;
   readonly window: WindowKind;
   /** The last day on which a window of the question may begin, such as 2027-12-31. */
   readonly expires?: string;
-  /** Whether a running count is kept in the storage until its window has ended. */
+  /** Whether a running count is stored until its window has ended. */
   readonly persist?: boolean;
-  /** The purposes that the user must all have agreed to; without any, only an agreement to everything will do. */
+  /** The purposes of the question. The user must agree to all of them or, if there are none, to everything. */
   readonly consent?: readonly string[];
   readonly mechanism: string;
   readonly integers: Integers;
-  /** The edition of its reports; of those without a listed stratum, if it has strata. */
+  /** The edition of the question's reports. With strata, it is the edition of reports without a listed stratum. */
   readonly edition: string;
-  /** A digest of what a user agrees to with the question, beside what a report costs. */
+  /** A digest of the terms that a user agrees to with the question, without the cost of a report. */
   readonly terms: string;
   /** The edition of each public stratum, such as `platform=ios`. */
   readonly strata?: Readonly<Record<string, string>>;
-  /** The charge of a report: billionths of epsilon, and units of 10^-18 of delta. */
+  /** The charge for a report: billionths of epsilon, and units of 10^-18 of delta. */
   readonly nanos: string;
   readonly attos: string;
 }
@@ -63,23 +63,23 @@ export interface CompiledBudget {
 }
 
 export interface CompiledRegistry<Answers = Record<string, unknown>, Counts = string> {
-  /** For type checkers only: the answers by question, and the questions that may be counted up. */
+  /** For type checkers only: the answers by question, and the questions that are counts. */
   readonly types?: { readonly answers: Answers; readonly counts: Counts };
-  /** The form of this file; another one is refused. */
+  /** The format of this file. Another format is refused. */
   readonly format: 1;
   readonly target: "web" | "node";
   readonly app: string;
   readonly budget: CompiledBudget;
   readonly metrics: Readonly<Record<string, CompiledMetric>>;
-  /** What users read, by language and key. */
+  /** The sentences that users read, by language and key. */
   readonly sentences: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** The public variables that a device may state, such as platform. */
+  /** The public variables for which a device may have a value, such as platform. */
   readonly variables?: readonly string[];
-  /** Questions that are asked no more, such as `dark_mode:0123456789ab`. */
+  /** Questions that are no longer asked, such as `dark_mode:0123456789ab`. */
   readonly stopped?: readonly string[];
   /** The mechanisms and kinds that the questions use, by name. */
   readonly mechanisms: Readonly<Record<string, Mechanism>>;
   readonly kinds: Kinds;
-  /** What tells a developer of each step, in a module of `compile --trial`. */
+  /** Prints each step for a developer, in a module of `compile --trial`. */
   readonly trial?: Trial;
 }

@@ -1,5 +1,5 @@
 /**
- * The consent kit in pages: a dialog, and the choice in `localStorage`, which outlives `forget`.
+ * The consent kit for pages: a dialog, and the choice in `localStorage`, which `forget` does not delete.
  *
  *     telemetry.consent = await ask(registry, { collector });
  */
@@ -28,9 +28,10 @@ function keyOf(app: string): string {
 }
 
 /**
- * Return a prompt that shows a modal dialog with two equal buttons. Neither has the focus, and Escape chooses neither.
+ * Return a prompt that shows a modal dialog with two equal buttons. Neither button has the focus, and Escape selects
+ * neither.
  *
- * It links to the address of the app's `statement`, if there is one.
+ * If `statement` is the address of the app's statement, the dialog links to it.
  */
 export function dialog(statement?: string): Prompt {
   return (names, [wants, ...lines], say, language) => {
@@ -52,7 +53,7 @@ export function dialog(statement?: string): Prompt {
     add(form, "p", say("consent.may"));
     for (const answer of ["yes", "no"]) (add(form, "button", say(`consent.${answer}`)) as HTMLButtonElement).value = answer;
     shown.showModal();
-    heading.focus(); // a browser would choose the first button, and Enter would press it
+    heading.focus(); // otherwise a browser would focus the first button, and Enter would press it
     return new Promise<Answer>((resolve) => {
       shown.addEventListener("close", () => {
         shown.remove();

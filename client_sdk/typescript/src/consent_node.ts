@@ -1,6 +1,6 @@
 /**
- * The consent kit in Node: a question on the terminal, and the choice in a file beside the ledger, which outlives
- * `forget`.
+ * The consent kit for Node: a question on the terminal, and the choice in a file next to the ledger, which `forget`
+ * does not delete.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,14 +13,14 @@ import { kit } from "./kit.js";
 
 export * from "./deciding.js";
 
-/** The file in `dataDir` that keeps the choice. */
+/** The file in `dataDir` that stores the choice. */
 const FILE_NAME = "consent.json";
 
 interface NodeSettings {
   readonly collector: string;
-  /** The app's folder, as a `Telemetry` gets it. */
+  /** The app's folder, as for a `Telemetry`. */
   readonly dataDir: string;
-  /** The app's own variable, such as NOTES_TELEMETRY: 1 agrees to everything for a run, anything else suppresses it. */
+  /** The app's own variable, such as NOTES_TELEMETRY: 1 agrees to everything, any other value suppresses telemetry. */
   readonly variable?: string;
 }
 
@@ -41,7 +41,7 @@ export function machineFiles(platform: string = process.platform, environment = 
   return platform === "darwin" ? ["/Library/Application Support/Hearsay/disabled", linux] : [linux];
 }
 
-/** Whether there is a file, or a folder that this user may not read. */
+/** Whether a file exists, or is in a folder that this user may not read. */
 function mayExist(file: string): boolean {
   try {
     statSync(file);
@@ -51,7 +51,7 @@ function mayExist(file: string): boolean {
   }
 }
 
-/** Replace the stored choice, completely or not at all. */
+/** Replace the stored choice atomically. */
 function replace(folder: string, text: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const draft = join(folder, `${FILE_NAME}.${randomUUID()}`);
@@ -70,9 +70,10 @@ function replace(folder: string, text: string): void {
 }
 
 /**
- * Return a prompt that asks on the terminal until the user types yes or no, and not at all without one.
+ * Return a prompt that asks on the terminal until the user types yes or no. Without a terminal, it does not ask.
  *
- * A user who ends the input has not decided. It names the address of the app's `statement`, if there is one.
+ * A user who ends the input has not decided. If `statement` is the address of the app's statement, the prompt contains
+ * it.
  */
 export function terminal(statement?: string): Prompt {
   return (_, lines, say) => {
@@ -96,9 +97,9 @@ export function terminal(statement?: string): Prompt {
 }
 
 /**
- * Return the answer that a user typed, as its word or as the first letter of only that word.
+ * Return the answer that a user typed as a whole word, or as a first letter if it is unique.
  *
- * It is undefined if it is neither, so that no answer is easier to give than another.
+ * For any other input, return undefined, so that no answer is easier to give than another.
  */
 export function typedAnswer<Answer extends string>(line: string, words: Readonly<Record<Answer, string>>): Answer | undefined {
   const typed = line.trim().toLowerCase();
@@ -106,7 +107,7 @@ export function typedAnswer<Answer extends string>(line: string, words: Readonly
   return chosen.length === 1 ? chosen[0] : undefined;
 }
 
-/** Whether this program may read from its terminal; in the background, the system would stop it. Only Linux tells. */
+/** Whether this program may read from its terminal. The system would stop a program in the background. Linux only. */
 function isInForeground(): boolean {
   try {
     const [, , group, , , foreground] = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)!.split(" ");

@@ -1,4 +1,4 @@
-/** What is decided about reporting, what a stored choice still covers, and the words for both: pure. */
+/** Pure functions that decide whether to report, what a stored choice still covers, and how to say both. */
 
 import type { CompiledMetric, CompiledRegistry } from "./compiled.js";
 import { SUPPRESSED, covers, type Consent, type Decision, type Rule } from "./decision.js";
@@ -9,37 +9,37 @@ export { SUPPRESSED, type Consent, type Decision, type Rule } from "./decision.j
 /** The questions, as `hearsay-client compile` writes them. */
 export type Registry = CompiledRegistry<unknown, unknown>;
 
-/** What a user agrees to with a question; a lower cost is covered, too. */
+/** The terms of a question that a user agrees to. The agreement also covers lower costs. */
 export type Terms = readonly [meaning: string, nanos: number, attos: number];
 
-/** What the user chose, and what they were told when they did. The SDK in Python writes the same document. */
+/** The user's choice, and the terms that the user saw. The Python SDK writes the same document. */
 export interface Choice {
   readonly consent: boolean | readonly string[];
-  /** The day, such as 2026-12-01. */
+  /** The day of the choice, such as 2026-12-01. */
   readonly day: string;
   /** The collector's host. */
   readonly host: string;
-  /** The app's ceilings, in billionths of epsilon; of delta, in units of 10^-18. */
+  /** The app's ceilings, in billionths of epsilon or in units of 10^-18 of delta. */
   readonly ceilings: Readonly<Record<string, number>>;
-  /** The questions that the choice is about. */
+  /** Each question that the user agreed to, with its terms. */
   readonly agreed: Readonly<Record<string, Terms>>;
-  /** The questions that were refused; the others go on. */
+  /** Each question that the user refused, with its terms. The other questions are still asked. */
   readonly declined: Readonly<Record<string, Terms>>;
 }
 
-/** What the user answers; undefined if they do not choose. */
+/** The user's answer; undefined if the user does not choose. */
 export type Answer = boolean | readonly string[] | undefined;
 
-/** Asks about questions, by name, with the lines to show, in the sentences of a language. */
+/** Asks the user about the questions with these names, and shows these lines. It gets the sentences of the language. */
 export type Prompt = (names: readonly string[], lines: readonly string[], say: Say, language: string) => Promise<Answer> | Answer;
 
-/** What `DO_NOT_TRACK` or `CI` is set to when it is as good as not set. */
+/** If `DO_NOT_TRACK` or `CI` has one of these values, it counts as unset. */
 const OFF = ["", "0", "false"];
 
-/** How users say that they are not to be tracked: by a variable, or by a setting of their browser. */
+/** The variable, or the settings of a browser, with which users say that they do not want to be tracked. */
 const DO_NOT_TRACK = ["DO_NOT_TRACK", "Do Not Track", "Global Privacy Control"];
 
-/** The variables by which continuous integration services are known. */
+/** The environment variables that identify continuous integration services. */
 export const CI_VARIABLES = [
   "CI",
   "CONTINUOUS_INTEGRATION",
@@ -63,8 +63,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Return the decision of the first rule that applies.
  *
- * `files` are those of the machine's files that there are, `stored` is what `standing` returns, and `variable` names the
- * app's own variable.
+ * `files` contains the machine's files that exist, `stored` is the result of `standing`, and `variable` is the name of
+ * the app's own variable.
  */
 export function decide(environment: Environment, files: readonly string[], stored: Decision, variable = ""): Decision {
   const own = environment[variable]?.trim();
@@ -83,11 +83,11 @@ function firstSet(environment: Environment, names: readonly string[]): string | 
 }
 
 /**
- * Return what a stored choice decides about the questions that the app has now.
+ * Return the decision that follows from a stored choice, for the app's current questions.
  *
- * After a yes, a question that is new, or means or costs more than the user was told, is withheld until they have been
- * asked. If a ceiling was raised or the collector moved to another host, everything is, and nothing is deleted. A no
- * stays.
+ * After a yes, a question is withheld until the user has been asked about it, if the question is new, has another
+ * meaning or costs more than before. If a ceiling was raised or the collector moved to another host, every question is
+ * withheld, and nothing is deleted. A no remains a no.
  */
 export function standing(choice: Choice | undefined, registry: Registry, host: string): Decision {
   const everything = Object.keys(registry.metrics);
@@ -95,7 +95,7 @@ export function standing(choice: Choice | undefined, registry: Registry, host: s
   const { consent, day: by, ceilings } = choice;
   if (!consent) return { consent, rule: "choice", by, withheld: [], undecided: [] };
   const now = ceilingsOf(registry);
-  // A ceiling that is gone is raised, too.
+  // a ceiling that was removed counts as raised
   const isRaised = Object.entries(ceilings).some(([ceiling, most]) => !(now[ceiling]! <= most));
   if (choice.host !== host || isRaised) {
     return { consent: SUPPRESSED, rule: "changed", by, withheld: everything, undecided: everything };
@@ -110,18 +110,18 @@ export function standing(choice: Choice | undefined, registry: Registry, host: s
   return { consent, rule: "choice", by, withheld, undecided: withheld.filter(isNewTo(choice.declined)) };
 }
 
-/** Numbers, as in JSON: beyond 2^53, what was agreed and what is asked are rounded alike. */
+/** Numbers as in JSON. Beyond 2^53, the agreed and the current numbers are rounded in the same way. */
 function termsOf({ terms, nanos, attos }: CompiledMetric): Terms {
   return [terms, Number(nanos), Number(attos)];
 }
 
-/** Return the app's ceilings; the name of the first says for which period it holds. */
+/** Return the app's ceilings. The name of the first ceiling contains its period. */
 function ceilingsOf({ budget: { window, per_window, ...others } }: Registry): Readonly<Record<string, number>> {
   const ceilings = Object.entries({ [`per_${window}`]: per_window, ...others });
   return Object.fromEntries(ceilings.map(([ceiling, most]) => [ceiling, Number(most)]));
 }
 
-/** Return the choice to store after a user chose, `about` all questions or, if they have agreed before, some of them. */
+/** Return the choice to store after the user has chosen about all questions or, after an earlier choice, about some. */
 export function chosen(
   consent: boolean | readonly string[],
   registry: Registry,
@@ -143,9 +143,9 @@ export function chosen(
 }
 
 /**
- * Return the lines of a request: what is asked and why, where it goes, and how much a report says.
+ * Return the lines that ask for consent: the questions, their reasons, the collector, and how much a report reveals.
  *
- * They say, too, why somebody who has agreed is asked again.
+ * If the user has agreed before, the lines also say why they are asked again.
  */
 export function words(registry: Registry, decision: Decision, host: string, language: string): string[] {
   const say = sentencesIn(registry, language);
@@ -165,7 +165,7 @@ function dateIn(say: Say, text: string): string {
   return say("number.date", { year, month, day });
 }
 
-/** Return in words what is decided: the rule that applies, and which questions are withheld. */
+/** Return lines that describe a decision: the rule behind it, and the withheld questions. */
 export function status(registry: Registry, decision: Decision, language: string): string[] {
   const say = sentencesIn(registry, language);
   const { consent, rule, withheld } = decision;

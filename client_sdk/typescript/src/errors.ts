@@ -1,20 +1,20 @@
-/** Errors that an app's developer must see. None holds an answer. */
+/** Errors for an app's developer. None contains an answer. */
 
 export class HearsayError extends Error {
   override name = "HearsayError";
 }
 
-/** The registry has no question of that name. */
+/** The registry has no question with this name. */
 export class UnknownMetricError extends HearsayError {
   override name = "UnknownMetricError";
 }
 
-/** The answer is none that the question allows. */
+/** The answer is outside the question's domain. */
 export class OutsideDomainError extends HearsayError {
   override name = "OutsideDomainError";
 }
 
-/** A body is not exactly what the wire allows. */
+/** A body violates the wire format. */
 export class MalformedError extends HearsayError {
   override name = "MalformedError";
 

@@ -1,6 +1,6 @@
-/** Why a collector could not be used: the causes and the advice of the Python SDK, in `tests/vectors/failures.json`. */
+/** Why a collector could not be used: the reasons and advice of the Python SDK, as in `tests/vectors/failures.json`. */
 
-/** What is wrong with the collector, and what to do: as much as a browser tells a page. */
+/** For each reason that a browser reveals to a page: what is wrong with the collector, and what to do. */
 export const FAILURES = {
   timeout: ["it did not answer in time", "check whether it is overloaded, or a firewall drops the packets"],
   key: ["it does not accept the key", "use a key for this purpose that is in its access file"],
@@ -26,13 +26,13 @@ const STATUSES: Readonly<Record<number, keyof typeof FAILURES>> = {
   504: "gateway",
 };
 
-/** Return the cause of an HTTP status that brings no verdict, or of an error of fetch. */
+/** Return the reason for an HTTP status without a verdict, or for an error of fetch. */
 export function causeOf(failure: unknown): keyof typeof FAILURES {
   if (typeof failure === "number") return STATUSES[failure] ?? "status";
   return (failure as Partial<Error> | undefined)?.name === "TimeoutError" ? "timeout" : "hidden";
 }
 
-/** Return what is wrong with the collector and what to do about it, of a status or an error of fetch. */
+/** Return what is wrong with the collector and what to do about it, given a status or an error of fetch. */
 export function explain(failure: unknown, [what, advice]: readonly [string, string] = FAILURES[causeOf(failure)]): string {
   const status = typeof failure === "number" ? ` (status ${failure})` : "";
   return `reports wait: the collector cannot be used: ${what}${status}; ${advice}`;

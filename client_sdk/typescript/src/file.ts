@@ -1,13 +1,14 @@
 /**
- * The state in files of a folder, safe against kill -9, power loss and other processes.
+ * Stores the state in the files of a folder, safely despite kill -9, power loss and other processes.
  *
- * Each commit is a new file `state.N`, written beside and made durable first, then linked to its name: of two processes
- * that both commit N, one fails and tries again on the other's state. There is no lock that a killed process could
- * leave behind. A process that slept while N + 1 was made and deleted again may link it late: it then finds a later
- * state without its own mark, and tries again on that one.
+ * Each commit creates a new file `state.N`. The file is written under another name and made durable, and is then linked
+ * to its final name. If two processes both commit N, the link of one of them fails, and that process tries again on the
+ * state of the other. There is no lock that a killed process could leave behind. A process may sleep until another has
+ * made N + 1 and deleted N, and then link N. It then finds a later state without its own mark, and tries again on that
+ * state.
  *
- * A state may hold a true count, and a history that the user then erases. So a commit empties the files of all earlier
- * states, and opting out deletes what any process was about to write, too.
+ * A state may contain a true count, or a history that the user erases later. Therefore a commit empties the files of
+ * all earlier states. Opting out also deletes what other processes were about to write.
  */
 
 import { randomUUID } from "node:crypto";
@@ -17,16 +18,16 @@ import { HearsayError } from "./errors.js";
 import { contradicts, mark, originOf, type Origin } from "./origin.js";
 import type { State, Store } from "./state.js";
 
-/** Commits whose marks a state holds: far more than other processes make between two steps of one. */
+/** The number of commits whose marks a state contains: far more than others make between two steps of a process. */
 const MARKS = 256;
 
-/** Numbers that stay behind the latest one, as empty files: a listing may miss a file that is made meanwhile. */
+/** How many earlier states remain as empty files: a listing may miss a file that is created at the same time. */
 const KEPT = 8;
 
-/** A draft of that age belongs to a process that was killed. */
+/** A draft of at least this age belongs to a process that was killed. */
 const ABANDONED_MS = 3_600_000;
 
-/** The file by which a copy of the folder is known. */
+/** The file that distinguishes the folder from a copy. */
 const ORIGIN = "origin";
 
 const COPY =
@@ -44,7 +45,7 @@ export class FileStore implements Store {
   readonly #folder: string;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Take a path, which means the same folder wherever the program goes later, and perhaps a folder within it. */
+  /** Store a path, which remains valid if the program changes its working directory, and perhaps a subfolder. */
   constructor(folder: string, within = "") {
     this.#folder = resolve(folderOf(folder), within);
   }
@@ -53,7 +54,7 @@ export class FileStore implements Store {
     return (await this.#latest().catch(rethrown)) > 0;
   }
 
-  /** Work of one process is done one after the other. */
+  /** One process does its work in sequence. */
   transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
     const turn = this.#turn.then(() => this.#commit(work)).catch(rethrown);
     this.#turn = turn.catch(() => undefined);
@@ -75,7 +76,7 @@ export class FileStore implements Store {
     }
   }
 
-  /** Return the latest state and its number; 0 and undefined if there is none. */
+  /** Return the latest state and its number; 0 and undefined if there is no state. */
   async #read(): Promise<readonly [number, Document | undefined]> {
     for (;;) {
       const number = await this.#latest();
@@ -86,15 +87,15 @@ export class FileStore implements Store {
         if (!origin || contradicts(document.origin, origin)) throw new HearsayError(COPY);
         return [number, document];
       } catch (error) {
-        if (codeOf(error) === "ENOENT") continue; // others have gone far ahead since
+        if (codeOf(error) === "ENOENT") continue; // other processes have committed many states since
         if (error instanceof HearsayError) throw error;
-        if ((await this.#latest()) > number) continue; // it was emptied meanwhile
+        if ((await this.#latest()) > number) continue; // another process has emptied the file
         throw new HearsayError("the ledger cannot be read; nothing is recorded, so that no budget is renewed");
       }
     }
   }
 
-  /** Make the folder and the file that stands for it; return where it was made. */
+  /** Create the folder and the file that identifies it; return where it was created. */
   async #made(): Promise<Origin> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await mark(join(this.#folder, ORIGIN));
@@ -109,14 +110,14 @@ export class FileStore implements Store {
     return Math.max(0, ...names.map(numberOf));
   }
 
-  /** Give a document its name; return false if another process was first. */
+  /** Link a document to its name; return false if another process was first. */
   async #linked(number: number, document: Document): Promise<boolean> {
     const draft = join(this.#folder, `draft.${randomUUID()}`);
     try {
       await durable(draft, "wx", JSON.stringify(document));
       await link(draft, this.#path(number));
     } catch (error) {
-      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false; // or opting out deleted it
+      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false; // a process was first, or the user opted out
       throw error;
     } finally {
       await unlessGone(unlink(draft));
@@ -125,16 +126,16 @@ export class FileStore implements Store {
     return true;
   }
 
-  /** Whether the latest state holds a mark; then nothing is left of older ones. */
+  /** Whether the latest state contains a mark. If so, delete what remains of older states. */
   async #holds(number: number, mark: string): Promise<boolean> {
     const [latest, document] = await this.#read();
     if (latest !== number && !document?.marks.includes(mark)) return false;
     if (document!.state.optedOut) await this.#tidy(number, -Infinity);
-    else await this.#tidy(number, ABANDONED_MS).catch(() => undefined); // the next commit tries again
+    else await this.#tidy(number, ABANDONED_MS).catch(() => undefined); // if this fails, the next commit tries again
     return true;
   }
 
-  /** Empty the states before a number, delete those far before it, and drafts that are older than an age. */
+  /** Empty the states before a number, delete those far before it, and delete drafts older than an age. */
   async #tidy(latest: number, draftMs: number): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const [path, number] = [join(this.#folder, name), numberOf(name)];
@@ -151,7 +152,7 @@ export class FileStore implements Store {
   }
 }
 
-/** Return a path that means the same folder wherever the program goes later. */
+/** Return a path that remains valid if the program changes its working directory. */
 export function folderOf(path: string): string {
   if (typeof path !== "string" || /^(~[/\\]|~?$)|\0/.test(path)) {
     throw new HearsayError("dataDir must be the path of a folder of the app, as a text and without ~");
@@ -159,7 +160,7 @@ export function folderOf(path: string): string {
   return resolve(path);
 }
 
-/** Write a file, or only wait until a file or folder is on the disk. */
+/** Write a file and wait until it is on disk; without a text, wait until a file or folder is on disk. */
 async function durable(path: string, flags: "wx" | "r", text?: string): Promise<void> {
   const file = await open(path, flags, 0o600);
   try {
@@ -170,19 +171,19 @@ async function durable(path: string, flags: "wx" | "r", text?: string): Promise<
   }
 }
 
-/** Wait until something is done to a file, which another process may have deleted. */
+/** Wait for an operation on a file; ignore the error if another process has deleted the file. */
 async function unlessGone(doing: Promise<void>): Promise<void> {
   await doing.catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;
   });
 }
 
-/** Return the number of a state; 0 for any other file. */
+/** Return the number of a state, from its file's name; 0 for any other file. */
 function numberOf(name: string): number {
   return Number(/^state\.(\d+)$/.exec(name)?.[1] ?? 0);
 }
 
-/** Return when a file was written; a file that another process has deleted is new. */
+/** Return when a file was written. A file that another process has deleted counts as new. */
 async function modifiedMs(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,
@@ -190,7 +191,7 @@ async function modifiedMs(path: string): Promise<number> {
   );
 }
 
-/** Throw an error again; the system's own says in words which file cannot be used, and why. */
+/** Throw an error again. For an error of the system, the message says which file cannot be used, and why. */
 function rethrown(error: unknown): never {
   throw codeOf(error) === undefined ? error : new HearsayError((error as Error).message);
 }

@@ -1,11 +1,11 @@
-/** The user's view: what left this device, and a button that erases it. */
+/** The user's view: the reports sent from this device, and a button that erases them. */
 
 import type { Say } from "./sentences.js";
 import type { Left } from "./state.js";
 
-/** A report that left the device, in the user's words. */
+/** A report that was sent from the device, in words for the user. */
 export interface HistoryEntry extends Left {
-  /** What was reported; undefined if the registry does not have the question any more. */
+  /** The reported answer; undefined if the registry no longer contains the question. */
   readonly reported?: string | undefined;
 }
 
@@ -16,9 +16,9 @@ interface Shown {
 }
 
 /**
- * Return an element with a table of the history, a button that opts out, and a line that says what happened.
+ * Return an element with a table of the history, a button that opts out, and a line that shows the result.
  *
- * `whenForgotten` is called after the user has opted out, such as to store that choice.
+ * `whenForgotten` is called after the user has opted out, for example to store this choice.
  */
 export async function historyElement(telemetry: Shown, language = "en", whenForgotten?: () => void): Promise<HTMLElement> {
   const say = telemetry.sentences(language);

@@ -1,4 +1,4 @@
-/** Hearsay in browsers: pages and workers. */
+/** Hearsay in browsers: in pages and workers. */
 
 import type { CompiledRegistry } from "./compiled.js";
 import { HearsayError } from "./errors.js";
@@ -16,8 +16,8 @@ export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
 export interface BrowserOptions extends Omit<Options, "store" | "alone" | "explain"> {
   /**
-   * Whether to record in a frame within a page of another site. Browsers give such a frame a storage of its own for
-   * each site around it, and with it a budget of its own.
+   * Whether to record in a frame within a page of another site. Browsers give such a frame separate storage, and
+   * therefore a separate budget, for each site that contains the frame.
    */
   readonly allowPartitioned?: boolean;
 }
@@ -34,13 +34,13 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 }
 
-/** Run a task unless another tab runs it. Without Web Locks two tabs may send one upload, which is counted once. */
+/** Run a task unless another tab runs it. Without Web Locks, two tabs may send one upload, which is counted once. */
 async function aloneInOrigin(name: string, task: () => Promise<Flushed>): Promise<Flushed> {
   if (!navigator.locks) return task();
   return navigator.locks.request(name, { ifAvailable: true }, (lock) => (lock ? task() : "not_due"));
 }
 
-/** Whether this page is in a frame within a page of another origin. A worker cannot know. */
+/** Whether this page is in a frame within a page of another origin. In a worker, this is unknown. */
 function isInForeignFrame(): boolean {
   if (!globalThis.window) return false;
   try {
@@ -50,7 +50,7 @@ function isInForeignFrame(): boolean {
   }
 }
 
-/** What a frame within another site's page has. */
+/** The store in a frame within another site's page: it stores nothing. */
 const noStore: Store = {
   exists: async () => false,
   transact: () => Promise.reject(new HearsayError("foreign frame")),

@@ -1,8 +1,8 @@
 /**
- * The state in IndexedDB, as one document of one store.
+ * Stores the state in IndexedDB, as one document in one object store.
  *
- * Transactions that may write to a store run one after the other, across all tabs and workers of an origin. A
- * transaction ends when a task waits for anything else, so that all work in it is synchronous.
+ * Transactions that may write to an object store run in sequence, across all tabs and workers of an origin. A
+ * transaction ends when a task waits for anything else. Therefore all work within a transaction is synchronous.
  */
 
 import type { State, Store } from "./state.js";
@@ -28,7 +28,7 @@ export class IndexedDbStore implements Store {
       throw error;
     }));
     return new Promise((resolve, reject) => {
-      // Some browsers acknowledge a relaxed transaction before it is on the disk.
+      // Some browsers acknowledge a relaxed transaction before it is on disk.
       const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
       const store = transaction.objectStore(STORE);
       let result: T;

@@ -1,7 +1,7 @@
 /**
- * Asking the user once, keeping the answer, and what overrules it: what pages and Node have in common.
+ * Asks the user once, stores the choice, and applies the rules that override it. Pages and Node share this code.
  *
- * Only this kit reads the environment and the stored choice: an explicit `consent` of a `Telemetry` does not.
+ * Only this kit reads the environment and the stored choice. A `Telemetry` with an explicit `consent` reads neither.
  */
 
 import { chosen, decide, standing, words, type Choice, type Prompt, type Registry } from "./deciding.js";
@@ -9,32 +9,33 @@ import { SUPPRESSED, consentOf, type Decision } from "./decision.js";
 import { HearsayError } from "./errors.js";
 import { sentencesIn } from "./sentences.js";
 
-/** Where an app runs: what may overrule the user's choice, and where that is kept. */
+/** The environment of an app: what may override the user's choice, and where the choice is stored. */
 export interface Place {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: readonly string[];
-  /** Return the stored choice as a text, if there is one that can be read. */
+  /** Return the stored choice as a text, or null if there is none that can be read. */
   read(): string | null;
-  /** Replace it, completely or not at all. */
+  /** Replace the stored choice atomically. */
   write(text: string): void;
 }
 
-/** What tells where an app reports to, and by which variable its users decide. */
+/** Where an app sends reports, and the variable with which its users can decide. */
 interface Settings {
-  /** The collector's address, as a `Telemetry` gets it. */
+  /** The collector's address, as for a `Telemetry`. */
   readonly collector: string;
   readonly variable?: string;
 }
 
-/** What an app calls. */
+/** The functions that an app calls. */
 export interface Kit<Own extends Settings> {
-  /** Return what is decided now, without asking. */
+  /** Return the current decision, without asking the user. */
   readonly current: (registry: Registry, settings: Own) => Decision;
 
   /**
-   * Store what the user chose, `about` all questions or, if they have agreed before, some of them.
+   * Store the user's choice about all questions or, after an earlier choice, about some of them (`about`).
    *
-   * Give `current` to `telemetry.consent` afterwards. If it is about some questions, the others stay as they were chosen.
+   * Afterwards, set `telemetry.consent` to the result of `current`. For all other questions, the earlier choice
+   * remains.
    */
   readonly choose: (
     registry: Registry,
@@ -42,15 +43,15 @@ export interface Kit<Own extends Settings> {
   ) => void;
 
   /**
-   * Return what is decided, after asking the user about what nobody has decided yet. What they choose is stored.
+   * Ask the user about all undecided questions, store the choice, and return the decision.
    *
-   * The language is that of the sentences. The `prompt` asks in the app's own way: it gets the names of the questions
-   * and the lines to show. If it returns undefined, the user is asked again at the next start.
+   * `language` selects the sentences. `prompt` asks in the app's own way: it gets the names of the questions and the
+   * lines to show. If it returns undefined, the user is asked again at the next start.
    */
   readonly ask: (registry: Registry, settings: Own & { readonly language?: string; readonly prompt?: Prompt }) => Promise<Decision>;
 }
 
-/** Return what an app calls in some place, where a prompt is ready. */
+/** Return the functions that an app calls, given its environment and a default prompt. */
 export function kit<Own extends Settings>(placeOf: (registry: Registry, settings: Own) => Place, ready: Prompt): Kit<Own> {
   const current: Kit<Own>["current"] = (registry, settings) => {
     const place = placeOf(registry, settings);
@@ -66,7 +67,7 @@ export function kit<Own extends Settings>(placeOf: (registry: Registry, settings
   };
   const ask: Kit<Own>["ask"] = async (registry, settings) => {
     const { language = "en", prompt = ready } = settings;
-    const say = sentencesIn(registry, language); // a language that is missing is a mistake even where nobody is asked
+    const say = sentencesIn(registry, language); // throws if the language is missing, even if nobody is asked
     const decision = current(registry, settings);
     if (decision.undecided.length === 0) return decision;
     const consent = await prompt(decision.undecided, words(registry, decision, hostOf(settings), language), say, language);
@@ -87,7 +88,7 @@ function hostOf({ collector }: Settings): string {
   return new URL(collector).hostname;
 }
 
-/** Return the stored choice; undefined if there is none, or none that can be read. */
+/** Return the stored choice; undefined if there is none that can be read. */
 function storedIn(place: Place): Choice | undefined {
   try {
     const choice = JSON.parse(place.read()!) as Choice;

@@ -1,26 +1,26 @@
 /**
- * The budget: pure decisions on a state.
+ * The budget, as pure decisions on a state.
  *
- * A charge records its day. What was spent within a period is the sum over its days, so that another period in a new
- * registry renews no budget.
+ * A charge records its day. The amount spent within a period is the sum over the period's days. Therefore a new
+ * registry with another period does not renew the budget.
  */
 
 import type { CompiledBudget, CompiledMetric, WindowKind } from "./compiled.js";
 import { keyOf, type State } from "./state.js";
 import { DAY_S, windowOn, type Window } from "./window.js";
 
-/** The year 9999, of which no collector takes a report. After an instant as late as that, none would ever be later. */
+/** The year 9999, of which no collector accepts reports. A ledger that stored this time could not be used again. */
 const ABSURD_S = 253_370_764_800;
 
-/** How far a clock may be set back without harm: meanwhile it counts as standing still. */
+/** How far a clock may be set back. The ledger's time pauses until the clock has caught up. */
 const CLOCK_BACK_S = DAY_S;
 
-/** Days after which nothing asks for the sum of a day, or for the report of a window, any more. */
+/** After this many days, neither the sum of a day nor the report of a window is needed. */
 const REMEMBERED_DAYS = 70;
 
 export type Charge = "charged" | "already_recorded" | "out_of_budget" | "first_window";
 
-/** Return the present instant as the ledger counts time; undefined if the clock was set back too far, or is absurd. */
+/** Return the current instant by the ledger's time; undefined if the clock was set back too far or is impossible. */
 export function advance(state: State, clockS: number): number | undefined {
   if (!(clockS >= Math.max(0, state.latestS - CLOCK_BACK_S) && clockS < ABSURD_S)) return undefined;
   state.latestS = Math.max(state.latestS, Math.floor(clockS));
@@ -28,7 +28,7 @@ export function advance(state: State, clockS: number): number | undefined {
   return Math.max(clockS, state.latestS);
 }
 
-/** Charge the report of a window on a day, if it is the first and every ceiling allows it. */
+/** Charge the report of a window to a day, if it is the first report and all ceilings allow it. */
 export function charge(
   state: State,
   [name, metric]: readonly [string, CompiledMetric],
@@ -37,16 +37,16 @@ export function charge(
   budget: CompiledBudget,
   skipsFirst: boolean,
 ): Charge {
-  // A device that moves to another stratum reports a window once all the same.
+  // after a device has moved to another stratum, it still reports only once for a window
   const key = keyOf({ metric: name, edition: metric.edition, window: window.text });
   if (key in state.done) return "already_recorded";
-  // A wiped ledger cannot know what was spent in these windows.
+  // after its storage was deleted, a ledger cannot know the amount spent in these windows
   const begins = Math.min(window.firstDay, windowOn(budget.window, day).firstDay);
   if (skipsFirst && begins <= state.createdDay) return "first_window";
   const [nanos, attos] = [BigInt(metric.nanos), BigInt(metric.attos)];
   const isWithin =
     spentIn(state, budget.window, day) + nanos <= BigInt(budget.per_window) &&
-    // a month never costs more than the life does
+    // a month never costs more than the lifetime
     spentIn(state, "month", day) + nanos <= BigInt(budget.per_month ?? budget.lifetime) &&
     BigInt(state.lifeNanos) + nanos <= BigInt(budget.lifetime) &&
     BigInt(state.lifeAttos) + attos <= BigInt(budget.delta);
@@ -58,7 +58,7 @@ export function charge(
   return "charged";
 }
 
-/** Return what was spent in the window of a kind that holds a day, in billionths. */
+/** Return the amount spent in the window of a kind that contains a day, in billionths. */
 export function spentIn(state: State, kind: WindowKind, day: number): bigint {
   const { firstDay, endDay } = windowOn(kind, day);
   let sum = 0n;

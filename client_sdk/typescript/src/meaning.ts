@@ -1,10 +1,10 @@
-/** What a report means, from which its edition is computed. An app needs it in tests only. */
+/** The meaning of a report, which determines its edition. Apps need it only in tests. */
 
 import type { CompiledMetric } from "./compiled.js";
 
 /**
- * Return the canonical text whose SHA-256 begins with the edition, or with that of a stratum: what a report means. That
- * of a trial says so, and is counted apart.
+ * Return the canonical text of a report's meaning. The edition, for the question or for a stratum, is the beginning of
+ * its SHA-256. The text for a trial is different, so that its reports are counted separately.
  */
 export function meaning(metric: CompiledMetric, stratum?: string, trial = false): string {
   return canonical({
@@ -23,7 +23,7 @@ function whole(value: string | readonly string[]): unknown {
   return typeof value === "string" ? BigInt(value) : value.map(BigInt);
 }
 
-/** Return JSON with members sorted by name, no white space, and everything beyond ASCII escaped. */
+/** Return JSON with members sorted by name, without white space, and with all characters beyond ASCII escaped. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value === "object" && value !== null) {
@@ -34,7 +34,7 @@ function canonical(value: unknown): string {
   return JSON.stringify(value).replace(/[\u007f-\uffff]/g, escaped);
 }
 
-/** As in Python, DEL stays as it is. */
+/** As in Python, DEL is not escaped. */
 function escaped(unit: string): string {
   return unit === "\u007f" ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

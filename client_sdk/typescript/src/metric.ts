@@ -1,4 +1,4 @@
-/** One question, ready to answer: its domain, its channel and its meaning on this device. */
+/** One question on this device: its domain, its channel and its edition. */
 
 import type { Channel } from "./channel.js";
 import { pick, type Coins } from "./coins.js";
@@ -7,15 +7,15 @@ import { OutsideDomainError } from "./errors.js";
 import type { Domain, Kinds } from "./kinds/kind.js";
 import type { Say } from "./sentences.js";
 
-/** What the questions of a registry share. */
+/** The mechanisms and kinds that the questions of a registry share. */
 type Tables = Pick<CompiledRegistry, "mechanisms" | "kinds">;
 
-/** A device's values of public variables, such as `{ platform: "ios" }`. They are sent in the clear. */
+/** A device's values of public variables, such as `{ platform: "ios" }`. They are sent unperturbed. */
 export type Strata = Readonly<Record<string, string>>;
 
 export class Metric {
   readonly channel: Channel;
-  /** The edition of this device's reports: that of its stratum. */
+  /** The edition of this device's reports, which is that of its stratum. */
   readonly edition: string;
   private readonly domain: Domain;
   private readonly kinds: Kinds;
@@ -32,12 +32,12 @@ export class Metric {
     this.edition = editionIn(compiled, strata);
   }
 
-  /** What to tell a developer about an answer outside the domain, without the answer. */
+  /** The error about an answer outside the domain, for a developer. It does not contain the answer. */
   get mistake(): OutsideDomainError {
     return new OutsideDomainError(`${this.name} takes ${this.domain.expected}`);
   }
 
-  /** Return the input symbol of a true answer; undefined if it is invalid, as is one whose own methods throw. */
+  /** Return the input symbol of a true answer; undefined if it is invalid, or if its own methods throw. */
   encode(answer: unknown, coins: Coins, domain = this.domain): number | undefined {
     try {
       return domain.encode(answer, coins);
@@ -46,23 +46,23 @@ export class Metric {
     }
   }
 
-  /** Return the symbol to report for a true answer. Of an invalid one the input is drawn evenly, and that is noted. */
+  /** Return the symbol to report for a true answer. For an invalid answer, draw the input uniformly and call `note`. */
   perturb(answer: unknown, coins: Coins, note?: () => void): number {
     const { domain, channel } = this;
     const drawn = () => domain.draw?.(coins) ?? pick(coins, channel.inputs);
     return channel.perturb(valid(this.encode(answer, coins), drawn, note), coins);
   }
 
-  /** Return what is added to a count, from 0 to its max. An invalid number is drawn evenly, and that is noted. */
+  /** Return the number to add to a count, from 0 to its max. If it is invalid, draw it uniformly and call `note`. */
   addend(by: unknown, coins: Coins, note?: () => void): number {
     const { kind, domain } = this.compiled;
-    const inputs = domain.max! + 1; // a point for each number, which leaves rounding no choice
+    const inputs = domain.max! + 1; // one point for each number, so that rounding changes nothing
     const surely = { bernoulli: (numerator) => numerator > 0n } as Coins;
     const addend = this.encode(by, surely, this.kinds[kind]!(domain, inputs, this.kinds));
     return valid(addend, () => pick(coins, inputs), note);
   }
 
-  /** Return in words what the report of a symbol says: the answers that make it likeliest. */
+  /** Return the meaning of a reported symbol in words: the answers for which it is most likely. */
   reported(symbol: number, say: Say): string {
     const inputs = this.channel.likeliest(symbol);
     const label = (input: number) => this.domain.label(input, say);
@@ -77,7 +77,7 @@ export class Metric {
     return first ? say("reported.or", { first, last }) : last;
   }
 
-  /** Whether a report is of this definition, in whichever stratum. */
+  /** Whether an edition belongs to this definition, in any stratum. */
   means(edition: string): boolean {
     return [this.compiled.edition, ...Object.values(this.compiled.strata ?? {})].includes(edition);
   }
@@ -89,10 +89,10 @@ function valid(input: number | undefined, drawn: () => number, note?: () => void
   return drawn();
 }
 
-/** The most answers to name of those that one report speaks for. */
+/** The maximum number of answers that a description of a report names. */
 const SHOWN = 3;
 
-/** Return the edition of the listed stratum that a device belongs to; of the others if it is in none. */
+/** Return the edition of the listed stratum that a device belongs to or, without such a stratum, of the others. */
 function editionIn({ edition, strata: editions = {} }: CompiledMetric, strata: Strata): string {
   const own = Object.entries(strata).map((pair) => pair.join("="));
   const listed = Object.entries(editions).find(([stratum]) => stratum.split(", ").every((part) => own.includes(part)));

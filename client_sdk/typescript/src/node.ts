@@ -1,4 +1,4 @@
-/** Hearsay in Node: services, commands and desktop apps. */
+/** Hearsay in Node, for services, commands and desktop apps. */
 
 import type { CompiledRegistry } from "./compiled.js";
 import { HearsayError } from "./errors.js";
@@ -15,7 +15,7 @@ export type { HistoryEntry } from "./history.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
 export interface NodeOptions extends Omit<Options, "store" | "alone" | "explain"> {
-  /** A folder of the app that lasts: never a temporary one, which would renew the budget. */
+  /** A permanent folder of the app. A temporary folder would renew the budget. */
   readonly dataDir: string;
 }
 

@@ -1,8 +1,8 @@
-/** Why a collector could not be used, as Node tells it: pages, which learn less, do not ship these words. */
+/** Why a collector could not be used, as far as Node reveals it. Pages learn less, and do not ship these words. */
 
 import { causeOf, explain, FAILURES } from "./failure.js";
 
-/** What Node tells beside what browsers do. */
+/** The reasons that Node reveals in addition to those that browsers reveal. */
 export const NODE_FAILURES = {
   untrusted: [
     "its certificate is not trusted",
@@ -32,7 +32,7 @@ const CODES: readonly (readonly [RegExp, Failure])[] = [
   [/redirect/, "redirect"],
 ];
 
-/** Return the cause of a status, or of an error of fetch, which wraps others. */
+/** Return the reason for a status, or for an error of fetch, which wraps other errors. */
 export function causeInNode(failure: unknown): Failure {
   if (typeof failure === "number") return causeOf(failure);
   const { name, code, cause, message } = (failure ?? {}) as Partial<Error & { code: unknown }>;

@@ -1,8 +1,10 @@
 /**
- * What distinguishes a ledger's folder from a copy: inode and birth of a file in it, and the machine.
+ * Distinguishes a ledger's folder from a copy, by the inode and the creation time (birth) of a file in it, and by the
+ * machine.
  *
- * On a fresh disk a copy may get the inode number that the original has elsewhere, but its birth is the time of copying.
- * All survive a reboot, a new mount and a new name of the folder. What is unknown is null and proves nothing.
+ * On a new disk, a copy may get the inode number that the original has on its own disk, but its birth is the time of
+ * copying. Inode, birth and machine survive a reboot, a new mount and a new name of the folder. An unknown value is
+ * null and proves nothing.
  */
 
 import { createHash } from "node:crypto";
@@ -11,22 +13,22 @@ import { platform } from "node:process";
 
 export interface Origin {
   readonly inode: string | null;
-  /** In nanoseconds since 1970. */
+  /** The creation time, in nanoseconds since 1970. */
   readonly birth: string | null;
   /** A digest of the machine's id. */
   readonly machine: string | null;
 }
 
-/** Where systemd and D-Bus keep the id of an installation. Containers have none. */
+/** Where systemd and D-Bus store the id of an installation. Containers have no id. */
 const MACHINE_IDS = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/** The file's text during the first boot, until systemd draws an id: machine-id(5). */
+/** The file's text during the first boot, until systemd generates an id: machine-id(5). */
 const UNINITIALIZED = "uninitialized";
 
-/** Systems that state the birth of a file; elsewhere it may be the time of another change. */
+/** Systems that report the birth of a file. On other systems, the reported time may be that of another change. */
 const STATE_BIRTHS = ["linux", "darwin"];
 
-/** Make the file that stands for a folder, unless it is there. */
+/** Create the file that identifies a folder, unless it exists. */
 export async function mark(path: string): Promise<void> {
   try {
     const file = await open(path, "wx", 0o600);
@@ -37,7 +39,7 @@ export async function mark(path: string): Promise<void> {
   }
 }
 
-/** Return the origin of that file; undefined if it is gone. */
+/** Return the origin of this file; undefined if the file is missing. */
 export async function originOf(path: string): Promise<Origin | undefined> {
   const status = await stat(path, { bigint: true }).catch(() => undefined);
   if (!status) return undefined;
@@ -49,14 +51,14 @@ export async function originOf(path: string): Promise<Origin | undefined> {
   };
 }
 
-/** Whether two origins cannot be those of one folder. A ledger that was made without a machine's id is of any. */
+/** Whether two origins cannot belong to one folder. A ledger from a machine without an id is valid on any machine. */
 export function contradicts(noted: Origin, found: Origin): boolean {
   const differ = (one: string | null, other: string | null) => one !== null && other !== null && one !== other;
   const isElsewhere = noted.machine !== null && noted.machine !== found.machine;
   return differ(noted.inode, found.inode) || differ(noted.birth, found.birth) || isElsewhere;
 }
 
-/** Return a digest of the id in the first file that has one. */
+/** Return a digest of the id in the first file that contains an id. */
 export async function machine(paths: readonly string[] = MACHINE_IDS): Promise<string | null> {
   for (const path of paths) {
     const id = (await readFile(path, "utf8").catch(() => "")).trim();

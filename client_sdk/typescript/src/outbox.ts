@@ -1,4 +1,4 @@
-/** What leaves: pure decisions on a state. The caller sends. */
+/** Decides what is sent, with pure functions on a state. The caller sends it. */
 
 import { COIN_SCALE, pick, type Coins } from "./coins.js";
 import { drop, keep, keyOf, type Sent, type State, type Waiting } from "./state.js";
@@ -6,36 +6,36 @@ import { STOPPED, decodeStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow } from "./window.js";
 import { REFUSALS, decodeVerdict, reportOf } from "./wire.js";
 
-/** Reports of one upload: 64 with the longest names stay far below what a page may send while it closes. */
+/** The maximum number of reports in an upload: with the longest names, far below what a closing page may send. */
 const MOST_REPORTS = 64;
 
-/** Reports in the queue. More mean that something is wrong, and the host's disk must not pay for it. */
+/** The maximum number of reports in the queue. A longer queue is a sign of an error, and must not fill the disk. */
 const MOST_WAITING = 1000;
 
-/** Reports that wait for the end of their window leave within six hours after it, at random. */
+/** Reports that wait for the end of their window are sent at a random time within six hours after it. */
 const RELEASE_SPREAD_S = 6 * 3600;
 
 /** How long a request may take, in seconds. */
 export const TIMEOUT_S = 20;
 
-/** Without a flush, an upload leaves again within a quarter of an hour after another one, which a resend would link to it. */
+/** Outside a flush, a retry follows another upload after up to a quarter of an hour, so as not to link the two. */
 const APART_S = 900;
 
 const HOUR_S = 3600;
 
-/** The attempts after which an upload is given up once its windows have closed. With the back-off they take over a day. */
+/** After this many attempts, an upload with closed windows is given up. With the back-off, they take over a day. */
 const MOST_ATTEMPTS = 40;
 
 /**
- * How often a report that was refused for now is sent again, as the Python SDK does: alone, and at times of its own. An
- * answer would otherwise say when it comes, and two uploads would show the same device.
+ * How often a temporarily refused report is sent again, as in the Python SDK: each time alone, at a random time.
+ * Otherwise the response would decide the time, and a second upload would reveal the same device.
  */
 const MOST_ALONE = 4;
 
-/** Statuses with which a collector says that the same bytes will never be accepted. */
+/** Statuses that mean that the collector will never accept the same bytes. */
 const FINAL = [400, 413, 415, 422];
 
-/** A reply over HTTP; undefined if nothing came back. */
+/** An HTTP response; undefined if there was none. */
 export type Reply =
   | {
       readonly status: number;
@@ -44,7 +44,7 @@ export type Reply =
     }
   | undefined;
 
-/** What an upload's reply comes to: `refused` if not every report was counted, `noted` if another tab was first. */
+/** The outcome of an upload: `refused` if some reports were not counted, `noted` if another tab has stored it first. */
 export type Outcome = "sent" | "refused" | "waiting" | "noted";
 
 /** Put a report into the queue. */
@@ -52,23 +52,23 @@ export function enqueue(state: State, report: Waiting): void {
   if (state.queue.push(report) > MOST_WAITING) drop(state, "queue_full", state.queue.splice(0, 1).length);
 }
 
-/** Return an instant within the hours after the end of a window. */
+/** Return a random instant within the hours after the end of a window. */
 export function afterWindow(endDay: number, coins: Coins): number {
   return endDay * DAY_S + pick(coins, RELEASE_SPREAD_S);
 }
 
 /**
- * Return the upload that is to be sent now: a new one, or else one whose answer never came.
+ * Return the upload to send now: a new upload or, if there are no new reports, an earlier upload without a response.
  *
- * No answer to an upload decides when another one leaves. Reports of one group travel together: those of questions with
- * the same purposes, so that withdrawing one of them takes no other report along.
+ * No response to an upload affects when another upload is sent. Only reports of questions with the same purposes share
+ * an upload, so that withdrawing a purpose does not delete reports of other purposes.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
   keep(state, isOpen(nowS), "window_closed");
-  const due = state.queue.filter((report) => !(report.releaseS! > nowS)); // or whenever it may
+  const due = state.queue.filter((report) => !(report.releaseS! > nowS)); // without releaseS, a report is due at once
   const fit = shuffled(due.filter((report) => !report.refused), coins);
   const together = fit.filter(({ consent }) => String(consent) === String(fit[0]!.consent));
-  const taken = fit[0] ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // what was refused travels alone
+  const taken = fit[0] ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // a refused report is sent alone
   let sent = state.sent.find(({ pausedS, releaseS }) => nowS >= (hurried ? pausedS : releaseS));
   state.queue = state.queue.filter((report) => !taken.includes(report));
   for (const each of taken) {
@@ -86,21 +86,22 @@ function endS(window: string): number {
 
 const isOpen = (nowS: number) => ({ window }: Waiting): boolean => nowS < endS(window) + GRACE_S;
 
-/** Whether something that is not due waits for another time than the end of its window. */
+/** Whether a report waits for another time than the end of its window. */
 export function isHeld({ sent, queue }: State): boolean {
   return sent.length > 0 || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < endS(window));
 }
 
-/** Return the instant from which something is to be sent; in a day at the latest, for counts and what other tabs leave. */
+/** Return when something must be sent: within a day, because of counts and of what other tabs leave. */
 export function dueS({ sent, queue }: State, nowS: number): number {
   const leaving = [...sent, ...queue].map(({ releaseS = 0 }) => releaseS);
   return Math.max(nowS, Math.min(nowS + DAY_S, ...leaving));
 }
 
 /**
- * Note the answer to an upload; return what it comes to, and why it was refused. Another tab may have noted it before.
+ * Store the outcome of an upload; return it, and the reason if the upload was refused. Another tab may have done so
+ * first.
  *
- * A whole verdict may also stop questions. Any other answer may come from somebody in between, and stops none.
+ * Only a valid verdict can stop questions, because any other response may come from an intermediary.
  */
 export function conclude(
   state: State,
@@ -119,7 +120,7 @@ export function conclude(
     FINAL.includes(reply.status) &&
     attempt(() => {
       const { status, code } = JSON.parse(reply.body) as { status?: unknown; code?: unknown };
-      return status === reply.status && typeof code === "string"; // a problem document (RFC 9457), as only a collector sends
+      return status === reply.status && typeof code === "string"; // a problem document (RFC 9457): only collectors send these
     });
   if (refused || isRejected) {
     const others = refused ? "accepted" : "rejected";
@@ -137,7 +138,7 @@ export function conclude(
   return ["waiting"];
 }
 
-/** Note what became of a report; one that may be accepted later waits again, for a day at most. */
+/** Store the outcome of a report. If it may be accepted later, queue it again, to be sent within a day. */
 function settle(state: State, report: Waiting, outcome: string, nowS: number, coins: Coins): void {
   const entry = state.history.find((each) => keyOf(each) === keyOf(report));
   if (entry) entry.outcome = outcome;
@@ -147,14 +148,14 @@ function settle(state: State, report: Waiting, outcome: string, nowS: number, co
   enqueue(state, { ...report, refused: refused + 1, releaseS: nowS + pick(coins, DAY_S) });
 }
 
-/** Take all items out, in random order. */
+/** Remove all items, in random order. */
 function shuffled<T>(left: T[], coins: Coins): T[] {
   const drawn: T[] = [];
   while (left.length) drawn.push(...left.splice(pick(coins, left.length), 1));
   return drawn;
 }
 
-/** Return what reading a body gives; undefined if it cannot be read: somebody in between may have answered. */
+/** Return the result of parsing a body; undefined if this fails, because an intermediary may have responded. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -163,8 +164,8 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Return the seconds that a reply asks to wait, at most an hour; a date counts as nothing. */
+/** Return how many seconds a response asks the device to wait, at most an hour; 0 if it contains a date. */
 function retryAfterS(reply: Reply): number {
-  const digits = /^\d+$/.exec(reply?.headers.get("Retry-After") as string); // neither undefined nor null is digits
-  return Math.min(Number(digits), HOUR_S); // 0 of null
+  const digits = /^\d+$/.exec(reply?.headers.get("Retry-After") as string); // "undefined" and "null" are not digits
+  return Math.min(Number(digits), HOUR_S); // 0 for null
 }

@@ -1,15 +1,15 @@
-/** Exact numbers: fractions of two big integers, from texts and from the digits of a number. */
+/** Exact numbers: fractions of two big integers, from texts and from the decimal digits of a number. */
 
-/** A numerator, and a denominator above 0; ±1/0 is infinite. */
+/** A numerator and a positive denominator. ±1/0 is infinite. */
 export type Rational = readonly [numerator: bigint, denominator: bigint];
 
-/** Return the fraction of a text such as `-1/3`. */
+/** Return the fraction in a text such as `-1/3`. */
 export function fraction(text: string): Rational {
   const [numerator, denominator = 1] = text.split("/");
   return [BigInt(numerator!), BigInt(denominator)];
 }
 
-/** Return a number exactly as its digits say: 0.1 is a tenth. Undefined if it is none, such as NaN. */
+/** Return the exact value of a number's decimal digits: 0.1 is one tenth. For other values and NaN, undefined. */
 export function exact(number: unknown): Rational | undefined {
   if (typeof number === "bigint") return [number, 1n];
   if (typeof number !== "number" || Number.isNaN(number)) return undefined;
@@ -26,13 +26,13 @@ export function position(number: Rational, low: Rational, high: Rational, cells:
   return [above[0] * range[1] * cells, above[1] * range[0]];
 }
 
-/** Return the number at `cells` of `all` even steps from low to high. */
+/** Return the number that is `cells` of `all` equal steps from low to high. */
 export function between(low: Rational, high: Rational, cells: bigint, all: bigint): Rational {
   const range = difference(high, low);
   return [low[0] * range[1] * all + range[0] * cells * low[1], low[1] * range[1] * all];
 }
 
-/** Return log2(1 + number), of a number from 0 on, in whole steps of 2^-64: the same integers as in Python. */
+/** Return log2(1 + number), for a number of at least 0, in steps of 2^-64. The integers are the same as in Python. */
 export function logUnits([numerator, denominator]: Rational): Rational {
   let [units, rest] = [0n, ((numerator + denominator) << 128n) / denominator];
   for (; rest >> 129n; units++) rest >>= 1n;

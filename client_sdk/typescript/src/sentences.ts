@@ -1,10 +1,10 @@
-/** What users read: the sentences that the compiler writes into the questions, and numbers as a language writes them. */
+/** The texts for users: the sentences that the compiler adds to the module, and numbers in the format of a language. */
 
 import type { CompiledRegistry } from "./compiled.js";
 import { HearsayError } from "./errors.js";
 import type { Rational } from "./rational.js";
 
-/** Returns a sentence with its placeholders filled; of an unknown code, the code itself. */
+/** Returns a sentence with its placeholders replaced, or the code itself if there is no sentence for a code. */
 export type Say = (key: string, values?: Readonly<Record<string, string>>) => string;
 
 /** Return the sentences of a language. */
@@ -15,7 +15,7 @@ export function sentencesIn({ sentences }: Pick<CompiledRegistry, "sentences">, 
     (texts[key] ?? key.slice(key.indexOf(".") + 1)).replace(/\{(\w+)\}/g, (all, name: string) => values[name] ?? all);
 }
 
-/** Return a number with at most some decimals, rounded half up, without trailing zeros. */
+/** Return a number rounded half up to some decimals, without trailing zeros. */
 export function written([numerator, denominator]: Rational, decimals: number, say: Say): string {
   const scale = 10n ** BigInt(decimals);
   const size = numerator < 0n ? -numerator : numerator;

@@ -1,4 +1,4 @@
-/** The vocabulary: mechanisms, questions, windows and bodies. Pure: no clock, no storage, no network. */
+/** Mechanisms, questions, windows and bodies. This module uses no clock, storage or network. */
 
 export type { Channel, Integers, Mechanism } from "./channel.js";
 export { COIN_SCALE, WordCoins, systemCoins, type Coins } from "./coins.js";

@@ -1,38 +1,38 @@
-/** All that a device keeps, as one document: what was spent, what waits, and what left. */
+/** All data that a device stores, as one document: the spent budget, waiting reports, and sent reports. */
 
 import type { Report } from "./wire.js";
 
-/** Something of a question, with the purposes that the question had then: another registry may lack it. */
+/** Data of a question, with the question's purposes at that time: a later registry may lack the question. */
 export interface Purposed {
   readonly metric: string;
   readonly consent?: readonly string[] | undefined;
 }
 
-/** A report that waits. */
+/** A report that waits to be sent. */
 export interface Waiting extends Report, Purposed {
-  /** Unix seconds before which it does not leave. */
+  /** The Unix time before which the report is not sent. */
   releaseS?: number | undefined;
-  /** How often it was refused for now. Such a report travels alone: it must not link others. */
+  /** How often the report was refused temporarily. Such a report is sent alone, because it would link other reports. */
   refused?: number;
 }
 
-/** An upload that the collector has not acknowledged. It is sent again with the same id until it is. */
+/** An upload that has been sent but not acknowledged. It is sent again with the same id until it is acknowledged. */
 export interface Sent {
   readonly id: string;
   readonly reports: readonly Waiting[];
   failures: number;
-  /** Unix seconds before which it is not sent again, because the collector asked for a pause. */
+  /** The Unix time before which it is not sent again, because the collector requested a delay. */
   pausedS: number;
-  /** Unix seconds before which it is not sent again by itself. */
+  /** The Unix time before which it is not sent again outside a flush. */
   releaseS: number;
 }
 
-/** A report that left the device, and what became of it: sent, accepted, rejected or the code of a refusal. */
+/** A report that was sent, and its outcome: unanswered, accepted, rejected, or the code of a refusal. */
 export interface Left extends Report, Purposed {
   outcome: string;
 }
 
-/** A running count of a window that has not ended: a true value. */
+/** The running count of a window that has not ended. It is a true value. */
 export interface Counted extends Purposed {
   readonly edition: string;
   readonly window: string;
@@ -41,40 +41,40 @@ export interface Counted extends Purposed {
 
 export interface State {
   readonly version: 1;
-  /** The day on which this ledger was made, counted from 1970-01-01. */
+  /** The day on which this ledger was created, counted from 1970-01-01. */
   readonly createdDay: number;
-  /** The latest instant that it has seen, in Unix seconds. It never goes back. */
+  /** The latest instant that the ledger has seen, in Unix seconds. It never goes back. */
   latestS: number;
-  /** Whether the user has opted out since an app last said that the user agrees. */
+  /** Whether the user has opted out since an app last stored that the user agrees. */
   optedOut: boolean;
-  /** What was spent in all, in billionths of epsilon and 10^-18 of delta. */
+  /** The total amount spent, in billionths of epsilon and units of 10^-18 of delta. */
   lifeNanos: string;
   lifeAttos: string;
-  /** What was spent on each of the last days. */
+  /** The amount spent on each of the last days. */
   days: Record<number, string>;
-  /** The last day of each window for which a question has its report: `metric edition window`. */
+  /** For each question and window with a report, `metric edition window`, the last day of the window. */
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];
   /** Whether a collector has stopped each edition that a registry has named, as `metric:edition`. */
   editions: Record<string, boolean>;
-  /** Uploads without an answer. Like the history, they are limited by the lifetime budget. */
+  /** Uploads that have no response yet. Like the history, they are limited by the lifetime budget. */
   sent: Sent[];
-  /** Everything that has left: the budget's lifetime limits it. */
+  /** All reports that were sent. The lifetime budget limits their number. */
   history: Left[];
   dropped: Record<string, number>;
 }
 
-/** Where a state is kept. */
+/** The place where a state is stored. */
 export interface Store {
   /**
-   * Read, decide and write in one step: no other tab, worker or process comes between.
+   * Read, decide and write in one step. No other tab, worker or process can act in between.
    *
-   * `work` must not wait for anything. It gets the state, or undefined if there is none, and may change it. What it
-   * returns as state is durable before the promise is kept; undefined leaves everything as it is.
+   * `work` must not wait for anything. It gets the state, or undefined if there is none, and may change it. The state
+   * that it returns is durable before the promise resolves. If it returns undefined as the state, nothing changes.
    */
   transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T>;
-  /** Whether a state may be there; asking makes none. */
+  /** Whether a state may exist. This check creates none. */
   exists(): Promise<boolean>;
 }
 
@@ -93,17 +93,17 @@ export function fresh(day: number): State {
   };
 }
 
-/** Return what opting out leaves of everything but the budget. */
+/** Return the empty values that replace everything but the budget when the user opts out. */
 export function nothing(): Pick<State, "counts" | "queue" | "sent" | "editions" | "history" | "dropped"> {
   return { counts: [], queue: [], sent: [], editions: {}, history: [], dropped: {} };
 }
 
-/** Return the key of the one report that a question has of a window. */
+/** Return the key of the single report for a question and window. */
 export function keyOf({ metric, edition, window }: Pick<Report, "metric" | "edition" | "window">): string {
   return `${metric} ${edition} ${window}`;
 }
 
-/** Keep some of the reports that wait, and count the others as lost. */
+/** Keep some of the waiting reports, and count the others as lost. */
 export function keep(state: State, isKept: (report: Waiting) => boolean, reason: string): void {
   const kept = state.queue.filter(isKept);
   drop(state, reason, state.queue.length - kept.length);

@@ -1,29 +1,29 @@
 /**
- * The editions that the app's registries name, and which of them a collector has stopped: this device asks those no
- * more, until the user opts out.
+ * The editions that the app's registries have named, and whether a collector has stopped each of them. A device no
+ * longer asks stopped questions, until the user opts out.
  *
- * A collector can only stop what is named. No answer therefore takes up room, however many come.
+ * A collector can stop only editions that a registry has named, so that its responses cannot fill the storage.
  */
 
 import type { CompiledRegistry } from "./compiled.js";
 import { drop, keep, type State } from "./state.js";
 import type { Report } from "./wire.js";
 
-/** The header that lists them, as `metric:edition,metric:edition`. */
+/** The header that lists stopped questions, as `metric:edition,metric:edition`. */
 export const STOPPED = "Hearsay-Stopped";
 
-/** The most entries and characters of a list that are read. */
+/** The maximum numbers of entries and of characters that are read. */
 const MOST_ENTRIES = 64;
 const MOST_CHARS = 2048;
 
-/** Return the entries of the header that name a question; a collector can only silence with it. */
+/** Return the entries of the header that name a question. A collector can only stop questions with them. */
 export function decodeStopped(header?: string | null): string[] {
   if (!header || header.length > MOST_CHARS) return [];
   const entries = header.split(",", MOST_ENTRIES);
   return entries.flatMap((entry) => /^ *([a-z][a-z0-9_]{0,63}:[0-9a-f]{12}) *$/.exec(entry)?.[1] ?? []);
 }
 
-/** Note the editions that a registry names, and what it lists as stopped itself. */
+/** Store the editions in a registry, and the questions that the registry itself lists as stopped. */
 export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<unknown, unknown>): void {
   const named = Object.entries(metrics).flatMap(([metric, { edition, strata }]) =>
     [edition, ...Object.values({ ...strata })].map((each) => `${metric}:${each}`),
@@ -33,8 +33,8 @@ export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<u
 }
 
 /**
- * Remember stopped questions, of those that are named, and drop what waits of them. An upload that holds others, too,
- * has left: it stays.
+ * Remember stopped questions that a registry has named, and drop their waiting reports. An upload that also contains
+ * other reports is not changed, because it has already been sent.
  */
 export function stop(state: State, metrics: readonly string[]): void {
   for (const metric of metrics) if (metric in state.editions) state.editions[metric] = true;

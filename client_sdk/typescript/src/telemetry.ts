@@ -1,4 +1,4 @@
-/** The object that an app holds. */
+/** The main object of the SDK, which an app creates and uses. */
 
 import { pick, systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
@@ -15,13 +15,13 @@ import { isStopped, name } from "./stops.js";
 import { DAY_S, GRACE_S, dayText, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
 
-/** What became of an answer. The app may ignore it. */
+/** The outcome of a call that records an answer. The app may ignore it. */
 export type Recorded =
   | "queued"
   | "counted"
   | "already_recorded"
   | "out_of_budget"
-  /** The ledger is new: what was spent in this window before a wipe is not known. */
+  /** The ledger is new. The amount spent in this window before the storage was deleted is unknown. */
   | "first_window"
   | "no_consent"
   /** The environment or the machine suppresses telemetry. */
@@ -29,28 +29,28 @@ export type Recorded =
   /** The collector has stopped this question for all devices. */
   | "stopped"
   | "expired"
-  /** The registry has no such question, or it is no count. */
+  /** The registry has no such question, or the question is not a count. */
   | "unknown"
-  /** Storage, clock or frame cannot be used: `problem` says why. */
+  /** The storage, the clock or the frame cannot be used. `problem` says why. */
   | "unavailable";
 
-/** How a flush ended, in the words of the SDK in Python; `problem` says more. */
+/** The outcome of a flush, named as in the Python SDK. `problem` says more. */
 export type Flushed =
-  /** The collector has counted all that waited. */
+  /** The collector has counted all reports that waited. */
   | "sent"
-  /** Nothing waited, other than for its window to end. */
+  /** No report waited, except reports that wait for their window to end. */
   | "nothing_waiting"
-  /** What still waits has its time later, or another tab is sending. */
+  /** The remaining reports are due later, or another tab is sending. */
   | "not_due"
-  /** The collector did not answer, or does not allow the page's origin; what waits is sent again later. */
+  /** The collector did not respond, or does not allow the page's origin. The reports are sent again later. */
   | "offline"
-  /** The collector's address answered, but did not take everything. */
+  /** A server responded, but did not accept everything. */
   | "refused"
   | "no_consent"
   | "suppressed"
   | "unavailable";
 
-/** What is spent and what may be, in epsilon. */
+/** The spent budget and the ceilings, in epsilon. */
 export interface BudgetStatus {
   readonly window: string;
   readonly windowSpent: number;
@@ -59,72 +59,72 @@ export interface BudgetStatus {
   readonly storageLifeCeiling: number;
 }
 
-/** What the host gives. Everything but registry, collector and store has a default. */
+/** The settings that an app passes. All but registry, collector and store have a default. */
 export interface Options {
-  /** The collector's base address, such as https://telemetry.example.com. */
+  /** The collector's base URL, such as https://telemetry.example.com. */
   readonly collector: string;
   readonly store: Store;
   /**
-   * Whether `collector` may be an http:// address of another machine. Anybody on the way can then read reports and key,
-   * and answer in the collector's name: this is for networks of your own.
+   * Whether `collector` may be an http:// address of another machine. Allow it only within your own network: anyone on
+   * the path can read the reports and the key, and respond instead of the collector.
    */
   readonly allowPlainHttp?: boolean;
   /**
-   * What the user has agreed to: everything, or purposes such as `["usage"]`; or what `ask` or `current` of the consent
-   * kit decides. Nothing is stored or sent before.
+   * The user's consent: true for everything, or purposes such as `["usage"]`; or a decision from `ask` or `current` of
+   * the consent kit. Without consent, nothing is stored or sent.
    */
   readonly consent?: Consent | Decision;
-  /** This device's values of the registry's public variables. They are sent in the clear. */
+  /** This device's values of the registry's public variables. They are sent unperturbed. */
   readonly strata?: Strata;
-  /** The secret of an upload key, if the collector asks for one. */
+  /** The secret of an upload key, if the collector requires a key. */
   readonly uploadKey?: string;
-  /** Whether reports leave by themselves, within a minute. */
+  /** Whether reports are sent automatically, within a minute. */
   readonly sends?: boolean;
-  /** Whether a mistake of the app rejects, such as an invalid answer. For tests: to users it would tell of the answer. */
+  /** Whether a mistake of the app, such as an invalid answer, throws an error. Only for tests: users would see it. */
   readonly strict?: boolean;
   readonly clock?: () => number;
   readonly coins?: Coins;
   readonly fetch?: typeof globalThis.fetch;
-  /** Says why a collector cannot be used, of a status or an error of fetch. */
+  /** Explains why a collector cannot be used, given a status or an error of fetch. */
   readonly explain?: (failure: unknown) => string;
-  /** Runs a task unless the same task runs in another tab. */
+  /** Runs a task, unless another tab runs the same task. */
   readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
 }
 
-/** Reports leave at a random instant within a minute, so that it does not tell when the user did something. */
+/** Reports are sent at a random instant within a minute: their arrival must not reveal when the user did something. */
 const SPREAD_MS = 60_000;
 
-/** As large as an upload, as in the Python SDK. A collector's answer is far smaller. */
+/** The same size as for an upload, as in the Python SDK. A collector's response is far smaller. */
 const MOST_REPLY_BYTES = 65_536;
 
 const ADDRESS = /^https?:\/\/(?!\/)[^\s?#@\\]+$/;
 
-/** An address that may leave this machine without TLS. Node asks the network's name server for app.localhost. */
+/** An http address that would leave this machine without TLS. Node resolves app.localhost on the network. */
 const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 
 const NANOS = 1e9;
 
-/** How long a function that an app provides may take, and for how long no flush sends what stands for its answer. */
+/** How long a provided function may take, and how long a flush does not send the placeholder for its answer. */
 const CALL_MS = 5_000;
 const HELD_S = 7;
 
-/** A timer of Node's, which need not keep a program running. */
+/** A timer of Node. After `unref`, it does not keep a program running. */
 type Timer = { unref?: () => void };
 
-/** A function that an app provides, and the timer of its next call. */
+/** A function that an app provides, and the timer for its next call. */
 interface Provided {
   readonly metric: Metric;
   readonly answer: () => unknown;
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** What becomes of answers that are lost, and counted. */
+/** The outcomes that count as losses. */
 const LOST: readonly Recorded[] = ["out_of_budget", "first_window", "stopped", "expired"];
 
 export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> {
-  /** What is wrong with the storage or the clock. */
+  /** The problem with the storage or the clock. */
   #trouble: string | undefined;
-  /** What was wrong at the latest upload. */
+  /** The problem with the latest upload. */
   #unsent: string | undefined;
   readonly #registry: CompiledRegistry<Answers, Counts>;
   readonly #options: Options;
@@ -133,15 +133,15 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #explain: (failure: unknown) => string;
   readonly #clock: () => number;
   #consent: Consent = false;
-  /** The questions that the user has not agreed to, and those among them that were declined: what they left goes. */
+  /** The questions that the user has not agreed to, and the declined questions among them, whose data is deleted. */
   #withheld: readonly string[] = [];
   #declined: readonly string[] = [];
-  /** How often the app gave an invalid answer or an unknown name. The store must not tell of it. */
+  /** How often the app passed an invalid answer or an unknown name. Stored data must not reveal these numbers. */
   #mistakes: Record<string, number> = {};
   readonly #told = new Set<string>();
   readonly #provided = new Map<Metric, Provided>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Since when, in Unix seconds, the timer has something to send. */
+  /** The earliest time, in Unix seconds, for which the timer is set. */
   #timedS = Infinity;
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
@@ -170,16 +170,16 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.consent = consent;
   }
 
-  /** What went wrong at the latest use or upload, and what to do; undefined if nothing did. */
+  /** The latest problem with storage, clock or uploads, and what to do about it; undefined if there is none. */
   get problem(): string | undefined {
     return this.#trouble ?? this.#unsent;
   }
 
   /**
-   * What the user has agreed to. Setting it to false stops everything; `forget` also erases.
+   * The user's consent. Setting it to false stops all reports; `forget` also erases data.
    *
-   * What waits of a purpose that is not in a new list is dropped, whatever it is set to next. It is null while telemetry
-   * is suppressed.
+   * If it is set to a new list of purposes, the waiting reports that the list does not cover are dropped, even if the
+   * consent is extended later. It is null while telemetry is suppressed.
    */
   get consent(): Consent {
     return this.#consent;
@@ -192,16 +192,16 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.#withheld = withheld;
     this.#declined = withheld.filter((name) => !undecided.includes(name));
     if (!this.#consent) return;
-    // An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told
-    // since. Without a ledger there is nothing to note, and none is made.
+    // Store the agreement at once, in a single transaction: a later transaction would undo what the user has decided in
+    // another tab since then. If there is no ledger, nothing is stored and none is created.
     void this.#transact(() => undefined, agreesAnew).then(() => this.#provided.forEach((each) => void this.#call(each)));
   }
 
   /**
-   * Perturb an answer, charge it and queue its report. It never rejects, unless this is strict.
+   * Perturb an answer, charge it and queue its report. The promise never rejects, unless this object is strict.
    *
-   * An answer outside the question's domain is replaced by a random one: neither the result nor a missing report
-   * tells of it.
+   * An answer outside the question's domain is replaced by a random answer, so that neither the result nor a missing
+   * report reveals this.
    */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
     const metric = this.#ready(name, answer);
@@ -216,7 +216,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return recorded;
   }
 
-  /** Add to the count of the present window, which is reported when the window has ended. */
+  /** Add to the count of the current window. The sum is reported after the window has ended. */
   async count(name: Counts, by = 1): Promise<Recorded> {
     const metric = this.#ready(name, by, true);
     if (!(metric instanceof Metric)) return metric;
@@ -227,7 +227,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return this.#recording((state, nowS) => {
       if (isStopped(state, { metric: name, edition: metric.edition })) return "stopped";
       const window = windowOf(compiled.window, nowS);
-      if (compiled.expires! < dayText(window.firstDay)) return "expired"; // not if it has no last day
+      if (compiled.expires! < dayText(window.firstDay)) return "expired"; // false if the question has no last day
       const none = { metric: name, edition, window: window.text, consent, count: 0 };
       if (keyOf(none) in state.done) return "already_recorded";
       let counted = state.counts.find((each) => keyOf(each) === keyOf(none));
@@ -238,13 +238,14 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   /**
-   * Call a function for the answer to a question, once in each window in which it is due.
+   * Call a function for the answer to a question, once in each window that needs an answer.
    *
-   * The calendar fixes when: at once if the window lacks its report, and within six hours after a later window has
-   * begun, while a page or program runs. Of several tabs one calls. A report of a random answer is charged and queued
-   * before, and leaves within a minute whatever the function does; what it returns within five seconds takes the place
-   * of the random answer. It is not called without consent. The promise is kept when the function has answered, or is
-   * not due; it is never broken, unless this is strict.
+   * Only the calendar decides when the function is called: immediately if the window has no report yet, and within six
+   * hours after a later window begins, while a page or program runs. If there are several tabs, only one of them calls
+   * its function. Before the call, a report with a random answer is charged and queued. The report is sent within a
+   * minute whatever the function does. If the function returns within five seconds, its return value replaces the
+   * random answer. Without consent, the function is not called. The promise resolves when the function has returned or
+   * no call is due. It never rejects, unless this object is strict.
    */
   async provide<Name extends keyof Answers & string>(
     name: Name,
@@ -263,7 +264,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     await this.#call(provided);
   }
 
-  /** Call a function if its question is due; look again when the next window has begun, or in a day. */
+  /** Call a function if its question is due; check again when the next window has begun, or in a day. */
   async #call(provided: Provided): Promise<void> {
     const { metric, answer } = provided;
     const { name, edition, compiled } = metric;
@@ -278,14 +279,14 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     clearTimeout(provided.timer);
     provided.timer = setTimeout(() => void this.#call(provided), inS * 1000);
     (provided.timer as Timer).unref?.();
-    if (!String(key).includes(" ")) return; // it is no key of a report, but says why there is none
+    if (!String(key).includes(" ")) return; // not the key of a report, but the reason why there is none
     const symbol = await this.#answered(metric, answer);
     await this.#transact((state) => {
       state.queue = state.queue.map((each) => (keyOf(each) === key && !each.refused ? { ...each, symbol } : each));
     });
   }
 
-  /** Return what is to be reported for what a function returns in time. */
+  /** Return the symbol to report for the return value of a function, if it returns in time. */
   async #answered(metric: Metric, answer: () => unknown): Promise<number> {
     let returned: unknown;
     try {
@@ -299,12 +300,12 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return metric.perturb(returned, this.#coins, () => this.#mistake("invalid", metric.mistake));
   }
 
-  /** Send what waits, now. */
+  /** Send the waiting reports now. */
   async flush(): Promise<Flushed> {
     return this.send(true);
   }
 
-  /** Return what left this device, in words of a language, and what became of it; the newest last. */
+  /** Return the reports sent from this device and their outcomes, in words of a language; the newest is last. */
   async history(language = "en"): Promise<readonly HistoryEntry[]> {
     const say = this.sentences(language);
     return (await this.#look()).history.map((entry) => {
@@ -321,13 +322,14 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /**
    * Return how many answers and reports were lost, by reason.
    *
-   * `invalid` answers were replaced, and `unknown` names left alone, since this object was made.
+   * `invalid` and `unknown` count calls since this object was created: invalid answers, which were replaced by random
+   * answers, and unknown names, which were ignored.
    */
   async dropped(): Promise<Readonly<Record<string, number>>> {
     return { ...(await this.#look()).dropped, ...this.#mistakes };
   }
 
-  /** Return what is spent and what may be. */
+  /** Return the spent budget and the ceilings. */
   async budget(): Promise<BudgetStatus> {
     const { budget } = this.#registry;
     const state = await this.#look();
@@ -341,7 +343,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     };
   }
 
-  /** Opt out and erase everything but what was spent, in this and all other tabs. */
+  /** Opt out, and erase everything but the spent budget, in this and all other tabs. */
   async forget(): Promise<void> {
     this.consent = false;
     this.#mistakes = {};
@@ -350,7 +352,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     await store.transact((state) => [state && { ...state, ...nothing(), optedOut: true }, undefined]);
   }
 
-  /** Return the question of a call; or why nothing is recorded, whatever the answer is. */
+  /** Return the question for a call, or the reason why nothing can be recorded, whatever the answer is. */
   #ready(name: string, answer: unknown, counts = false): Metric | Recorded {
     const { strict } = this.#options;
     if (!this.#consent && !strict) return this.#refusal;
@@ -371,7 +373,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return this.#consent === SUPPRESSED ? "suppressed" : "no_consent";
   }
 
-  /** Count a mistake of the app and tell of it once; if this is strict, throw it. */
+  /** Count a mistake of the app and log it once; if this object is strict, throw it. */
   #mistake(
     reason: "invalid" | "unknown",
     mistake: HearsayError = new UnknownMetricError(
@@ -386,7 +388,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return "unknown";
   }
 
-  /** Return a question by its name; undefined if the registry has none, as for what is no name. */
+  /** Return a question by its name; undefined if the registry has none, or the name is not a text. */
   #metric(name: string): Metric | undefined {
     const known = this.#metrics.get(name);
     if (known) return known;
@@ -403,7 +405,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!this.#takes(metric)) return this.#refusal;
     const report = { metric: name, edition, window: window.text, symbol, consent, releaseS };
     if (isStopped(state, report)) return "stopped";
-    if (compiled.expires! < dayText(window.firstDay)) return "expired"; // not if it has no last day
+    if (compiled.expires! < dayText(window.firstDay)) return "expired"; // false if the question has no last day
     const skipsFirst = this.#registry.target === "web" && !this.#registry.trial;
     const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
     if (charged !== "charged") return charged;
@@ -419,7 +421,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     });
   }
 
-  /** Do what is due and then the work, in one transaction; without consent nothing is opened. */
+  /** Do the work that is due and then `work`, in one transaction. Without consent, the storage is not opened. */
   async #transact<T>(
     work: (state: State, nowS: number) => T,
     agreesAnew = false,
@@ -439,7 +441,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
           return [undefined, "unavailable"];
         }
         this.#trouble = undefined;
-        // What was left out is dropped, however late the storage answers, and whatever the user has said meanwhile.
+        // drop what was withdrawn, however late the storage responds, and whatever the user has decided since
         this.#withdraw(state, agreed);
         if (!this.#consent) return [this.#consent === false ? state : undefined, this.#refusal];
         name(state, this.#registry);
@@ -456,10 +458,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   /**
-   * Delete all that is left of the questions that the user does not agree to, beside others.
+   * Delete the data of the questions that the user does not agree to.
    *
-   * Each goes by the purposes that it had: this registry may lack the question, because an update has ended it, or
-   * because another tab has a later registry.
+   * The purposes stored with the data decide, because this registry may lack the question: an update may have removed
+   * it, or another tab may have a later registry.
    */
   #withdraw(state: State, agreed: Consent): void {
     const isCovered = this.#coveredBy(agreed);
@@ -472,7 +474,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coveredBy = (agreed: Consent) => ({ metric, consent }: Purposed) =>
     covers(agreed, consent) && !this.#declined.includes(metric);
 
-  /** Report the counts whose window has ended; they are paid for on its last day. */
+  /** Report the counts whose window has ended. They are charged to the window's last day. */
   #reportCounts(state: State, nowS: number): void {
     for (const counted of state.counts) {
       const { metric: name, edition, count } = counted;
@@ -490,13 +492,13 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }
   }
 
-  /** Return the state, or what is known without one: looking makes none. */
+  /** Return the state or, if there is none, an empty state. This does not create a ledger. */
   async #look(): Promise<State> {
     const { store } = this.#options;
     return ((await store.exists()) && (await store.transact((state) => [undefined, state]))) || fresh(0);
   }
 
-  /** Send what waits; unless hurried, only what is not to be sent again later. */
+  /** Send waiting reports; if hurried, also send uploads again before their planned time. */
   protected async send(hurried: boolean): Promise<Flushed> {
     if (!this.#consent) return this.#refusal;
     const alone = this.#options.alone ?? ((task) => task());
@@ -507,7 +509,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
           (state, nowS) => nextUpload(state, nowS, this.#coins, hurried) ?? (isHeld(state) ? "not_due" : result),
         );
         if (typeof next === "string") return next === "not_due" && result === "refused" ? result : next;
-        if (!next.reports.every(this.#coveredBy(this.#consent))) continue; // the user took an agreement back meanwhile
+        if (!next.reports.every(this.#coveredBy(this.#consent))) continue; // the user has withdrawn the consent
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
         const concluded = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
         await this.#registry.trial?.sent(this, next.reports);
@@ -520,7 +522,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         this.#unsent = refusal;
         if (outcome !== "noted" && result !== "refused") result = outcome;
       }
-    }).catch(() => "unavailable"); // a sandboxed frame may take no lock
+    }).catch(() => "unavailable"); // a sandboxed frame may not get a lock
   }
 
   async #post(body: string): Promise<Reply> {
@@ -533,7 +535,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
           "Content-Type": "application/json",
           ...(uploadKey !== undefined && { Authorization: `Bearer ${uploadKey}` }),
         },
-        keepalive: true, // even while a page closes; an upload is far below the 64 KiB that browsers allow then
+        keepalive: true, // continues while a page closes; an upload is far below the 64 KiB that browsers then allow
         credentials: "omit",
         referrerPolicy: "no-referrer",
         cache: "no-store",
@@ -544,11 +546,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       return { status, headers, body: await textOf(response) };
     } catch (error) {
       this.#unsent = this.#explain(error);
-      return undefined; // offline, refused, too slow or too long: the same upload is sent again
+      return undefined; // no response, or a refused, slow or oversized one: the same upload is sent again
     }
   }
 
-  /** Send within a minute after an instant, or after an earlier one that was named before. */
+  /** Plan to send within a minute after an instant, unless an earlier time is planned. */
   #sendFrom(dueS: number, nowS: number): void {
     if (this.#options.sends === false || dueS >= this.#timedS) return;
     this.#timedS = dueS;
@@ -556,7 +558,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.#timer = setTimeout(
       () => {
         this.#timedS = Infinity;
-        // the transaction sets the timer again, also if another tab sends and is closed
+        // the transaction sets the timer again, even if another tab sends and is closed
         void this.#transact(() => undefined).then(() => this.send(false));
       },
       (dueS - nowS) * 1000 + pick(this.#coins, SPREAD_MS),
@@ -565,7 +567,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 }
 
-/** Return the body of a reply; a longer one than any collector's is given up. */
+/** Return the body of a response; give up a body that is longer than any response of a collector. */
 function textOf({ body }: Response): Promise<string> {
   let left = MOST_REPLY_BYTES;
   const bounded = new TransformStream<Uint8Array, Uint8Array>({

@@ -1,4 +1,4 @@
-/** For the tests of an app: a store in memory, and the check that a compiled file was not edited. */
+/** Helpers for tests of an app: a store in memory, and a check that a compiled file was not edited. */
 
 import type { CompiledRegistry } from "./compiled.js";
 import { meaning } from "./meaning.js";
@@ -8,7 +8,7 @@ export { meaning } from "./meaning.js";
 export { Telemetry, type Options } from "./telemetry.js";
 export type { State, Store } from "./state.js";
 
-/** A store that ends with the process. */
+/** A store in memory. */
 export class MemoryStore implements Store {
   state: State | undefined;
 
@@ -23,7 +23,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** Return the names of the questions whose editions are not those of their integers: somebody edited the file. */
+/** Return the names of the questions whose editions do not match their definitions: somebody edited the file. */
 export async function edited(registry: CompiledRegistry<unknown, unknown>): Promise<string[]> {
   const found: string[] = [];
   for (const [name, metric] of Object.entries(registry.metrics)) {
@@ -34,7 +34,7 @@ export async function edited(registry: CompiledRegistry<unknown, unknown>): Prom
   return found;
 }
 
-/** Return the first 12 hex digits of the SHA-256 of a text: of a meaning, its edition. */
+/** Return the first 12 hex digits of the SHA-256 of a text. For a meaning, this is the edition. */
 export async function digest(text: string): Promise<string> {
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, 12);

@@ -1,8 +1,8 @@
 /**
- * A trial of an app: what becomes of each answer, told on the console while it happens.
+ * A trial of an app: prints each step of an answer on the console as it happens.
  *
- * A module of `hearsay-client compile --trial` imports this; the bundle of a page for users has none of it. It is for
- * developers, and the only part of the SDK that shows true answers.
+ * Modules written by `hearsay-client compile --trial` import this. A page for users does not contain it. Trials are for
+ * developers; no other part of the SDK shows true answers.
  */
 
 import { systemCoins } from "./coins.js";
@@ -15,7 +15,7 @@ import type { Report } from "./wire.js";
 
 const HERE = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1])([:/]|$)/i;
 
-/** What a trial needs of a `Telemetry`. */
+/** The methods of a `Telemetry` that a trial needs. */
 interface Tried {
   readonly problem: string | undefined;
   flush(): Promise<unknown>;
@@ -24,7 +24,7 @@ interface Tried {
 }
 
 export const trial = {
-  /** Refuse a collector on another machine, unless the environment of Node says HEARSAY_TRIAL=1: users must not run it. */
+  /** Refuse a collector on another machine, because users must not run a trial; in Node, HEARSAY_TRIAL=1 allows it. */
   require(collector: string): void {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     if (HERE.test(collector) || process?.env?.["HEARSAY_TRIAL"] === "1") return;
@@ -34,12 +34,12 @@ export const trial = {
     );
   },
 
-  /** Tell of an answer that was not taken. */
+  /** Print why an answer was not recorded. */
   refused(name: string, recorded: Recorded): undefined {
     say(`${name}: ${recorded}`);
   },
 
-  /** Tell what became of an answer, and send its report at once. */
+  /** Print the outcome of an answer, and send its report at once. */
   async recorded(device: Tried, metric: Metric, answer: unknown, symbol: number, recorded: Recorded): Promise<void> {
     const { name, compiled } = metric;
     if (recorded !== "queued") {
@@ -54,7 +54,7 @@ export const trial = {
     await device.flush();
   },
 
-  /** Tell what the collector answered to an upload. */
+  /** Print the collector's response to an upload. */
   async sent(device: Tried, reports: readonly Report[]): Promise<void> {
     const entries = await device.history();
     for (const { metric, edition, window } of reports) {

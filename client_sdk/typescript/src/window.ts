@@ -4,25 +4,25 @@ import type { WindowKind } from "./compiled.js";
 
 export const DAY_S = 86_400;
 
-/** Seconds after its end during which a window still takes reports. */
+/** How many seconds after its end a window still accepts reports. */
 export const GRACE_S = 3 * DAY_S;
 
 const LATEST_YEAR = 9998;
 
 export interface Window {
-  /** Its name on the wire: 2026-11-20, 2026-W47 or 2026-11. */
+  /** The window's name in reports: 2026-11-20, 2026-W47 or 2026-11. */
   readonly text: string;
-  /** Its first day, and the first day after it. */
+  /** The first day of the window, and the first day after it. */
   readonly firstDay: number;
   readonly endDay: number;
 }
 
-/** Return the window of a kind that holds an instant, given in Unix seconds. */
+/** Return the window of a kind that contains an instant, given in Unix seconds. */
 export function windowOf(kind: WindowKind, instantS: number): Window {
   return windowOn(kind, Math.floor(instantS / DAY_S));
 }
 
-/** Return the window of a kind that holds a day. */
+/** Return the window of a kind that contains a day. */
 export function windowOn(kind: WindowKind, day: number): Window {
   if (kind === "day") return { text: dayText(day), firstDay: day, endDay: day + 1 };
   if (kind === "week") return week(7 * Math.floor((day + 3) / 7) - 3); // 1970-01-01 was a Thursday
@@ -30,7 +30,7 @@ export function windowOn(kind: WindowKind, day: number): Window {
   return { text: dayText(day).slice(0, 7), firstDay: dayOf(year, month, 1), endDay: dayOf(year, month + 1, 1) };
 }
 
-/** Return the window that a text names, or undefined if it is not the canonical name of one. */
+/** Return the window with a name; undefined if the text is not the canonical name of a window. */
 export function parseWindow(text: string): Window | undefined {
   const match = /^(\d{4})-(?:W(\d{2})|(\d{2})(?:-(\d{2}))?)$/.exec(text);
   if (!match) return undefined;
@@ -41,13 +41,13 @@ export function parseWindow(text: string): Window | undefined {
   return window.text === text && window.endDay > 0 && +yearText(window.firstDay) <= LATEST_YEAR ? window : undefined;
 }
 
-/** Return a day as 2026-11-20. */
+/** Return a day in the format 2026-11-20. */
 export function dayText(day: number): string {
-  return String(new Date(day * DAY_S * 1000).toJSON()).slice(0, 10); // a day that is no number has no text
+  return String(new Date(day * DAY_S * 1000).toJSON()).slice(0, 10); // an invalid day has no text
 }
 
 function week(monday: number): Window {
-  const thursday = monday + 3; // whose year is that of the week, as in ISO 8601
+  const thursday = monday + 3; // the week belongs to the year that contains its Thursday (ISO 8601)
   const year = yearText(thursday);
   const number = 1 + Math.floor((thursday - dayOf(+year, 1, 1)) / 7);
   return { text: `${year}-W${String(number).padStart(2, "0")}`, firstDay: monday, endDay: monday + 7 };
@@ -58,7 +58,7 @@ function yearText(day: number): string {
 }
 
 /**
- * Return a day by year, month and date; a thirteenth month is the first of the next year.
+ * Return a day by year, month and date. Month 13 is January of the next year.
  *
  * `Date.UTC` would read the years 0 to 99 as 1900 to 1999.
  */

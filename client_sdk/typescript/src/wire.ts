@@ -1,4 +1,4 @@
-/** The bodies that travel between device and collector, read strictly. */
+/** The bodies that devices and collectors exchange. They are parsed strictly. */
 
 import { MalformedError } from "./errors.js";
 
@@ -10,7 +10,7 @@ export interface Report {
   readonly symbol: number;
 }
 
-/** Reports that travel together, under an id that is the same in every attempt to deliver them. */
+/** Reports that are sent together. The id is the same in every attempt to send them. */
 export interface Upload {
   readonly upload: string;
   readonly reports: readonly Report[];
@@ -22,7 +22,7 @@ export interface Refused {
   readonly code: string;
 }
 
-/** The reasons for which a report is refused, and whether the same report may be offered again. */
+/** The reasons for refusing a report, and whether the same report may be sent again. */
 export const REFUSALS: Readonly<Record<string, boolean>> = {
   unknown_metric: true,
   unknown_edition: true,
@@ -34,27 +34,27 @@ export const REFUSALS: Readonly<Record<string, boolean>> = {
   symbol_out_of_range: false,
 };
 
-/** Return the body of an upload, the same text every time. */
+/** Return the body of an upload. The text is the same every time. */
 export function encodeUpload({ upload, reports }: Upload): string {
   return JSON.stringify({ upload, reports: reports.map(reportOf) });
 }
 
-/** Return what travels of a report, in the order of the body. */
+/** Return the fields of a report that are sent, in the order of the body. */
 export function reportOf({ metric, edition, window, symbol }: Report): Report {
   return { metric, edition, window, symbol };
 }
 
 /**
- * Read the answer to an upload of a number of reports.
+ * Parse the response to an upload with this number of reports.
  *
- * A `MalformedError` says that another program may have answered: then the upload is sent again.
+ * A `MalformedError` means that another program may have responded. The upload is then sent again.
  */
 export function decodeVerdict(body: string, reports: number): readonly Refused[] {
   const { accepted, refused: raw } = fields(parse(body), ["accepted", "refused"], "body");
   if (!Array.isArray(raw)) throw new MalformedError(INVALID, "refused");
   const refused = raw.map((each) => refusal(each, reports));
   const isRising = refused.every(({ index }, place) => !(index <= refused[place - 1]?.index!));
-  const isFraction = /"accepted"\s*:\s*-?\d*[.eE]/.test(body); // 1.0 is no count, though a number here
+  const isFraction = /"accepted"\s*:\s*-?\d*[.eE]/.test(body); // 1.0 is not a count, but JavaScript reads it as 1
   if (isFraction || !isRising || accepted !== reports - refused.length) throw new MalformedError(INVALID, "body");
   return refused;
 }
@@ -68,7 +68,7 @@ function refusal(raw: unknown, reports: number): Refused {
   return { index: index as number, code: code as string };
 }
 
-/** Read JSON without a member twice: `JSON.parse` would keep the last one. Every member has a colon. */
+/** Parse JSON and refuse repeated members, of which `JSON.parse` would keep the last. Every member has a colon. */
 function parse(body: string): unknown {
   try {
     const document: unknown = JSON.parse(body);

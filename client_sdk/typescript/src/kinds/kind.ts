@@ -1,26 +1,26 @@
-/** A kind says what may be answered, and which input symbol each answer has. */
+/** A kind defines the possible answers to a question, and the input symbol for each answer. */
 
 import type { Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
 import type { Say } from "../sentences.js";
 
 export interface Domain {
-  /** The answers that are allowed, in words. */
+  /** The valid answers, in words. */
   readonly expected: string;
   /** The number of answers; 0 if they are points of a grid. */
   readonly size: number;
-  /** Return the input of an invalid answer; without this method any input, drawn evenly. */
+  /** Return the input for an invalid answer. Without this method, the input is drawn uniformly. */
   draw?(coins: Coins): number;
-  /** Return the input symbol of an answer; undefined if the answer is none of the domain. */
+  /** Return the input symbol for an answer; undefined if the answer is invalid. */
   encode(answer: unknown, coins: Coins): number | undefined;
-  /** Return the answer of an input symbol in words. */
+  /** Return the answer of an input symbol, in words. */
   label(input: number, say: Say): string;
 }
 
-/** Makes the domain of a question whose channel has a number of inputs. A pair looks its parts up. */
+/** Creates the domain of a question for a channel with this number of inputs. A pair uses `kinds` for its parts. */
 export type Kind = (definition: DomainDefinition, inputs: number, kinds: Kinds, vectors?: Vectors) => Domain;
 
-/** Points in steps of a grid, all of one length. */
+/** Vectors of the same length, in steps of a grid. */
 export type Vectors = readonly (readonly number[])[];
 
 export type Kinds = Readonly<Record<string, Kind>>;

@@ -1,4 +1,4 @@
-/** One of a few named answers, or a set of some. */
+/** Kinds with named values: one value, or a set of values. */
 
 import { pick } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
@@ -13,12 +13,13 @@ export const boolean: Kind = () => ({
 
 export const category: Kind = named;
 
-/** One step of a scale. */
+/** One value on a scale. */
 export const ordinal: Kind = category;
 
 /**
- * One member of the set, padded with different dummies, is drawn: the draw hides the set, too. A channel with as many
- * inputs as values asks for one value, whatever the set has; 2 j + 1 is yes to value j.
+ * The set is padded with different dummies, and one element is drawn, which also makes the set more private. If the
+ * channel has as many inputs as values, the report is a yes or no about one drawn value, whatever the set contains: 2 j
+ * + 1 is yes to value j.
  */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];
@@ -35,7 +36,7 @@ export const set: Kind = (definition, inputs) => {
     encode(answer, coins) {
       if (!(Array.isArray(answer) || answer instanceof Set)) return undefined;
       const [given, values] = [[...answer], new Set(answer)];
-      // Texts that all count as `other` are one member: what is new in the world makes no set too large.
+      // Several unlisted texts count as one member, `other`, so that they do not make a set too large.
       const symbols = [...new Set(given.map((value) => members.encode(value, coins)))];
       if (symbols.includes(undefined) || symbols.length > most || values.size < given.length) return undefined;
       const rising = (symbols as number[]).sort((left, right) => left - right);
@@ -51,7 +52,7 @@ export const set: Kind = (definition, inputs) => {
   };
 };
 
-/** Return the domain of listed texts, one of which may stand for all others. */
+/** Return the domain of listed texts. One of them may replace all unlisted texts. */
 export function named(definition: DomainDefinition): Domain {
   const values = definition.values!;
   const symbols = new Map(values.map((value, symbol) => [value, symbol]));

@@ -1,4 +1,4 @@
-/** The nearest of some vectors, by squared distance in integers; of several it is the first. */
+/** Finds the vector with the minimum squared distance, in integers: the first one if several are equally near. */
 
 import type { Kind } from "./kind.js";
 import { named } from "./named.js";

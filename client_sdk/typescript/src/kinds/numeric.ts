@@ -1,4 +1,4 @@
-/** Numbers, which are rounded to a grid at random and without bias. */
+/** Kinds of numbers. A number is rounded to a grid at random, without bias. */
 
 import { COIN_SCALE, type Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
@@ -6,7 +6,7 @@ import { between, difference, exact, fraction, logUnits, position, type Rational
 import { written } from "../sentences.js";
 import type { Domain, Kind } from "./kind.js";
 
-/** Of a threshold, at most so many decimals are written. */
+/** The maximum number of decimals with which a threshold is printed. */
 const DECIMALS = 6;
 
 export const number: Kind = (definition, inputs) => {
@@ -25,7 +25,7 @@ export const number: Kind = (definition, inputs) => {
   };
 };
 
-/** Return what writes the ends of a cell between two thresholds. */
+/** Return a function that prints the ends of a cell between two thresholds. */
 function cellsOf(ends: readonly Rational[]): Domain["label"] {
   return (input, say) => {
     const [low, high] = [0, 1].map((end) => written(ends[input + end]!, DECIMALS, say));
@@ -52,7 +52,7 @@ export const count: Kind = (definition, inputs) => {
   };
 };
 
-/** Return what writes a point of a grid, with as many decimals as tell a thousandth of its range apart. */
+/** Return a function that prints a point of a grid, with enough decimals to distinguish thousandths of the range. */
 function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string): Domain["label"] {
   const [range, unit] = difference(high, low);
   let decimals = 0;
@@ -68,10 +68,10 @@ function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string)
 }
 
 /**
- * Return one of the two points of a grid that enclose a number; the nearer one is likelier. One coin.
+ * Return one of the two grid points next to a number. The nearer point is more likely. This draws one coin.
  *
- * A number beyond an end is that end, unless it is not to be clipped. The grid is even in the numbers, or in the
- * logarithms of 1 + x.
+ * A number outside the range is invalid, or counts as the nearer end if it is clipped. Grid points have equal
+ * distances, either in the numbers or in log(1 + x).
  */
 function onGrid(
   given: Rational,

@@ -1,4 +1,4 @@
-/** Two answers together: a pair is one input symbol. */
+/** Two answers together: each pair of answers is one input symbol. */
 
 import type { DomainDefinition } from "../compiled.js";
 import type { Domain, Kind, Kinds } from "./kind.js";
@@ -8,7 +8,7 @@ export const cross: Kind = (definition, inputs, kinds) => {
   return paired(first, second, second.size);
 };
 
-/** A group and a number, which is rounded to a few points. */
+/** A group and a number, which is rounded to one of a few points. */
 export const meanByGroup: Kind = (definition, _, kinds) => {
   const [group, number] = parts(definition, definition.points!, kinds);
   return paired(group, number, definition.points!);

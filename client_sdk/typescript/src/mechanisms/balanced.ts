@@ -1,5 +1,5 @@
 /**
- * Balanced designs: a report names a block of s values, and every two values share equally many blocks.
+ * Balanced designs: a report names a block of s values, and every two values share the same number of blocks.
  *
  * Sources: Park, Nam & Lee 2023, section IV; Wilson 1972, "Cyclotomy and difference families in elementary abelian
  * groups", section 3 (blocks for a prime number of points).
@@ -35,7 +35,7 @@ export const balancedDesign: Mechanism = (integers) => {
   return {
     inputs,
     symbols: starters.length * factors.length * points,
-    /** A member and a non-member are drawn in either case; the base block is drawn without looking at the value. */
+    /** Always draw a member and a non-member. The draw of the base block does not depend on the value. */
     perturb(value, coins) {
       const drawn = coins.below(total * BigInt(factors.length));
       const place = Number(drawn / total);
@@ -46,7 +46,7 @@ export const balancedDesign: Mechanism = (integers) => {
       const element = values(starter)[kept ? member : blockSize + lie]!;
       return (starter * factors.length + place) * points + modulo(value - factors[place]! * element, points);
     },
-    /** A block may hold no input: the points are more. Then all inputs are equally likely. */
+    /** A block may contain no input, because there are more points than inputs. Then all inputs are equally likely. */
     likeliest(symbol) {
       const base = Math.floor(symbol / points);
       const members = values(Math.floor(base / factors.length)).slice(0, blockSize);
@@ -57,7 +57,7 @@ export const balancedDesign: Mechanism = (integers) => {
   };
 };
 
-/** Return the least unit of each coset of -1 and of the units of an order. */
+/** Return the smallest unit of each coset of the group of -1 and the units of an order. */
 function multipliers(points: number, order: number): number[] {
   const signed = subgroup(points, order).flatMap((unit) => [unit, points - unit]);
   return cosets(points, [...new Set(signed)])
@@ -71,7 +71,7 @@ function valuesByStarter(points: number, blockSize: number, order: number, start
   return blockSize % order === 1 ? [0, ...units] : [...units, 0];
 }
 
-/** Return the units of a prime whose power `order` is 1; [1] for order 1 and any number of points. */
+/** Return the units of a prime with unit^order = 1; [1] for order 1 and any number of points. */
 function subgroup(points: number, order: number): number[] {
   for (let unit = 1; ; unit++) {
     const generator = order > 1 ? power(unit, (points - 1) / order, points) : 1;
@@ -81,7 +81,7 @@ function subgroup(points: number, order: number): number[] {
   }
 }
 
-/** Return the cosets of a group of units, rising by their least value; 0 is left out. */
+/** Return the cosets of a group of units, sorted by their smallest values; 0 is left out. */
 function cosets(points: number, group: readonly number[]): number[][] {
   const seen = new Set<number>();
   const all: number[][] = [];

@@ -1,5 +1,5 @@
 /**
- * Sliding bands: square wave and optimal mean.
+ * Bands that move with the answer: square wave and optimal mean.
  *
  * Source: Li et al. 2020, "Estimating numerical distributions under local differential privacy", section 5.
  */
@@ -7,13 +7,13 @@
 import { big, list, range, small, upTo, type Channel, type Integers, type Mechanism } from "../channel.js";
 import type { Coins } from "../coins.js";
 
-/** Bands of one width: each symbol within the band has one weight, each symbol outside another. */
+/** Bands of the same width. All symbols within the band have one weight, and all others have another weight. */
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
-  /** Return the first and the last place whose band holds a symbol. */
+  /** Return the first and the last place whose band contains a symbol. */
   places(symbol: number): readonly [number, number];
-  /** Return the symbol at `drawn` of 0..total-1: of the band first, then others, in the same steps. */
+  /** Return the symbol that `drawn`, from 0 to total - 1, selects, with the same steps inside and outside the band. */
   pick(place: number, drawn: bigint): number;
 }
 
@@ -33,7 +33,7 @@ function bandsOf(places: number, integers: Integers): Bands {
   };
 }
 
-/** Return the channel of a sliding band; one coin. */
+/** Return the channel of a band that moves evenly. This draws one coin. */
 export const squareWave: Mechanism = (integers) => {
   const inputs = small(integers, "inputs");
   const { symbols, total, pick, places } = bandsOf(inputs, integers);
@@ -45,7 +45,7 @@ export const squareWave: Mechanism = (integers) => {
   };
 };
 
-/** Return the channel of bands at uneven knots: one coin takes one of two bands, one coin the symbol. */
+/** Return the channel of bands at uneven knots. The first coin selects one of two bands, the second coin the symbol. */
 export const optimalMean: Mechanism = (integers): Channel => {
   const steps = list(integers, "steps").map(Number);
   const bands = bandsOf(steps.length + 1, integers);

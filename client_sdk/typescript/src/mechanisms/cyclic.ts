@@ -14,11 +14,11 @@ export const cyclicDesign: Mechanism = (integers) =>
     big(integers, "keep_numerator"),
   );
 
-/** Return the channel of all shifts of the base blocks. A member and a non-member are drawn in either case. */
+/** Return the channel of all shifts of the base blocks. A member and a non-member are always drawn. */
 export function cyclic(inputs: number, blockSize: number, baseBlocks: number, keep: bigint): Channel {
   const orders = new Map<number, number[]>();
 
-  /** Return all values: the members of a base block, then the others, both rising. */
+  /** Return all values: the members of a base block, then the others, each in ascending order. */
   function order(index: number): number[] {
     const known = orders.get(index);
     if (known) return known;

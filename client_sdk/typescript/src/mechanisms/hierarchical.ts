@@ -1,4 +1,4 @@
-/** A tree over a row of points: a coin draws a level, and a channel reports the node of that level. */
+/** A tree whose leaves are ordered points: a coin draws a level, and a channel reports the point's node there. */
 
 import { list, range, small, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";

@@ -1,8 +1,9 @@
 /**
  * Projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022, section 3): a reported point of PG(t-1, q)
- * supports those orthogonal to it.
+ * supports all points that are orthogonal to it.
  *
- * A point is its canonical vector over Z_q, read as an integer in base q. All integers are far below 2^53.
+ * A point is represented by its canonical vector over Z_q, read as an integer in base q. All integers are far below
+ * 2^53.
  */
 
 import { big, modulo, range, small, upTo, type Mechanism } from "../channel.js";
@@ -21,7 +22,7 @@ export const projectiveGeometry: Mechanism = (integers) => {
     return powers[digits]! + point - firsts[digits]!;
   }
 
-  /** Return the inner product of two vectors of t - 1 coordinates, always in as many steps. */
+  /** Return the inner product of two vectors of t - 1 coordinates, always in the same number of steps. */
   function product(left: number, right: number): number {
     let sum = 0;
     for (let place = 1; place < dimension; place++) {
@@ -37,7 +38,7 @@ export const projectiveGeometry: Mechanism = (integers) => {
     return (last + product(Math.floor(left / prime), Math.floor(right / prime))) % prime === 0;
   }
 
-  /** Return the point of a vector, which is divided by its first coordinate other than 0, always in as many steps. */
+  /** Return the point of a vector: divide by the first nonzero coordinate, always in the same number of steps. */
   function pointOf(number: number): number {
     const digits = upTo(powers, number) - 1;
     const factor = inverse(Math.floor(number / powers[digits]!), prime);
@@ -54,7 +55,7 @@ export const projectiveGeometry: Mechanism = (integers) => {
   return {
     inputs,
     symbols: firsts[dimension]!,
-    /** An orthogonal point and another one are drawn in either case. */
+    /** Always draw an orthogonal point and another point. */
     perturb(value, coins) {
       const kept = coins.bernoulli(keep);
       const member = pick(coins, orthogonal);

@@ -1,9 +1,9 @@
-/** Randomized response on two values, or on k (Warner 1965; Kairouz, Bonawitz & Ramage 2016, section 3). */
+/** Randomized response on two or k values (Warner 1965; Kairouz, Bonawitz & Ramage 2016, section 3). */
 
 import { big, small, type Channel, type Mechanism } from "../channel.js";
 import { pick, type Coins } from "../coins.js";
 
-/** Return the channel that keeps the truth with a known probability, or else reports the opposite. */
+/** Return the channel that keeps the truth with a known probability, and otherwise reports the opposite. */
 export const randomizedResponse: Mechanism = (integers) => {
   const keep = big(integers, "keep_numerator");
   return { inputs: 2, symbols: 2, perturb: (value, coins) => (coins.bernoulli(keep) ? value : 1 - value), likeliest };
@@ -16,7 +16,7 @@ function likeliest(symbol: number): number[] {
 /** Randomized response on the two ends of a range. */
 export const oneBit: Mechanism = randomizedResponse;
 
-/** Randomized response to one of several questions: 2 j + 1 is yes to question j, which the kind has drawn. */
+/** Randomized response to one of several questions, which the kind has drawn. Symbol 2 j + 1 is yes to question j. */
 export const oneOf: Mechanism = (integers) => {
   const [keep, inputs] = [big(integers, "keep_numerator"), small(integers, "inputs")];
   return { inputs, symbols: 2 * inputs, perturb: (value, coins) => (coins.bernoulli(keep) ? value : value ^ 1), likeliest };
@@ -25,7 +25,7 @@ export const oneOf: Mechanism = (integers) => {
 export const kAryRandomizedResponse: Mechanism = (integers) =>
   kAry(small(integers, "inputs"), big(integers, "keep_numerator"));
 
-/** Return the channel that keeps the truth, or else reports any other value. The lie is drawn in either case. */
+/** Return the channel that keeps the truth, or reports another value (the lie). The lie is always drawn. */
 export function kAry(inputs: number, keep: bigint): Channel {
   return {
     inputs,

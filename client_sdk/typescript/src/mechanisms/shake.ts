@@ -1,11 +1,11 @@
 /**
- * SHAKE-256 (FIPS 202), for the blocks of designs alone: what goes in is public, and no secret depends on it.
+ * SHAKE-256 (FIPS 202), only for the blocks of designs. Its input is public, and no secret depends on it.
  *
- * Tests compare it with that of Node. It computes at once, which `crypto.subtle` does not. Lanes of 64 bits are pairs of
- * 32-bit halves, low first.
+ * Tests compare it with Node's implementation. Unlike `crypto.subtle`, it is synchronous. A lane of 64 bits is a pair
+ * of 32-bit halves, the low half first.
  */
 
-/** Bytes that one permutation takes in or gives out. */
+/** The number of bytes that one permutation reads or writes. */
 const RATE = 136;
 
 const ROUNDS = 24;
@@ -64,12 +64,12 @@ function permute(state: Uint8Array): void {
   lanes.forEach((word, place) => words.setInt32(4 * place, word, true));
 }
 
-/** Return one half of a rotated lane, by 0 to 31 bits to the left. */
+/** Return one half of a lane that is rotated to the left by 0 to 31 bits. */
 function rotated(half: number, other: number, shift: number): number {
   return shift ? (half << shift) | (other >>> (32 - shift)) : half;
 }
 
-/** How far rho turns each lane, and where pi puts it. */
+/** By how many bits rho rotates each lane, and to which place pi moves it. */
 const SHIFTS = new Uint8Array(25);
 const TARGETS = new Uint8Array(25);
 for (let step = 0, x = 1, y = 0; step < 24; step++) {

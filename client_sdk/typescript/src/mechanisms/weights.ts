@@ -1,5 +1,5 @@
 /**
- * Laws that are lists of weights: added noise on a grid, and the exponential mechanism.
+ * Channels that are defined by weights: added noise on a grid, and the exponential mechanism.
  *
  * Sources: Ghosh, Roughgarden & Sundararajan 2012, definition 2.2; Balle & Wang 2018; McSherry & Talwar 2007,
  * section 3.
@@ -7,7 +7,7 @@
 
 import { list, range, small, sums, upTo, type Mechanism } from "../channel.js";
 
-/** Return the channel that adds symmetric noise and clamps at the ends; one coin. */
+/** Return the channel that adds symmetric noise and clamps the sum at the ends. This draws one coin. */
 export const laplace: Mechanism = (integers) => {
   const [inputs, reach, weights] = [small(integers, "inputs"), small(integers, "reach"), list(integers, "weights")];
   const rising = sums(weights);
@@ -28,7 +28,7 @@ export const laplace: Mechanism = (integers) => {
 
 export const gaussian: Mechanism = laplace;
 
-/** Return the channel of a table with one row of weights per input; one coin. */
+/** Return the channel of a table with one row of weights per input. This draws one coin. */
 export const exponential: Mechanism = (integers) => {
   const [inputs, weights] = [small(integers, "inputs"), list(integers, "weights")];
   const rows = Array.from({ length: inputs }, (_, row) => sums(weights.slice(row * inputs, (row + 1) * inputs)));

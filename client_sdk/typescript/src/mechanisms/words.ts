@@ -1,11 +1,12 @@
-/** The order of values by pseudo-random words, from which block designs derive their blocks. */
+/** Sorts values by pseudo-random words, which determine the blocks of block designs. */
 
 import { shake256 } from "./shake.js";
 
 /**
- * Return the values 0..size-1 by rising word; of two equal words the lower value comes first.
+ * Return the values 0..size-1, sorted by their words. If two words are equal, the lower value comes first.
  *
- * The words are 64-bit big-endian integers of the SHAKE-256 of a prefix and numbers of 8 big-endian bytes each.
+ * The words are 64-bit big-endian integers. They come from the SHAKE-256 of a prefix and of numbers, as 8 big-endian
+ * bytes each.
  */
 export function byWords(prefix: string, numbers: readonly number[], size: number): number[] {
   const start = new TextEncoder().encode(prefix);
