@@ -100,9 +100,9 @@ class Telemetry(Gathering, Consenting):
                 only within your own network: anyone on the path can read and answer the uploads.
             transport: how uploads are sent; HTTP by default. Only the default sends ``upload_key``.
                 A transport's ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
-            on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
-                lifetime budget is spent: once per fraction and process, in the thread that uploads,
-                soon after the report that spent it. Uploads wait for the call; errors are logged.
+            on_budget: called soon after a fraction of the lifetime budget has been spent, with the
+                fraction and a `BudgetStatus`: once per fraction and process, in the thread that
+                sends uploads. Uploads wait until the call returns; its errors are logged.
             warn_at: the fractions at which ``on_budget`` is called.
             sender: what sends the reports that still wait when the program exits. ``"thread"``: the
                 next run, when it starts. ``"process"``, for short-lived commands: a separate helper

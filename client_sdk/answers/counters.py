@@ -233,7 +233,7 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield windows with a day of use, or with a "no answer" report, that have no other report."""
+    """Yield windows without an answer that have a day of use or a "no answer" report."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # if the device has changed its stratum, these reports stay in the former stratum
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)

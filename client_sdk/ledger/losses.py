@@ -51,7 +51,7 @@ class Losses:
             return time.monotonic() - self._stored_s >= STORE_EVERY_S
 
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
-        """Write the counts into the file, within a write transaction; return them for `stored`.
+        """Write the counts into the file, within a write transaction; return the written counts.
 
         After opting out, when there is no secret, nothing is written.
         """

@@ -124,7 +124,7 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
-    """Delete uploads in progress that contain a report of a question that is not covered."""
+    """Delete uploads in progress that contain a report without the user's consent."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)

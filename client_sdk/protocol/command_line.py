@@ -79,7 +79,7 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return the first of the files to read that writing would replace; None if there is none."""
+    """Return the first input file that an output file would replace; None if there is none."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 

@@ -164,7 +164,7 @@ def _printed(nanos: float) -> Fraction:
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return how often the odds are exceeded, in words; empty if they are as good as certainty."""
+    """Return how often the odds are exceeded, in words; empty if the odds mean certainty."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 

@@ -2,9 +2,9 @@
 
 A new report is sent at a random instant within a minute after it was recorded. The instant is
 chosen when the report is recorded, and is stored in the ledger (`client_sdk.ledger.queue`). If the
-program ends before this instant, the next program sends the report as soon as it starts. An
-observer may know when programs run. Even so, the arrival of a report tells the observer no more
-about the time of recording than the random instant would.
+program ends before this instant, the next program sends the report as soon as it starts. Even to an
+observer who knows when programs run, the arrival of a report never reveals more than its random
+instant.
 
 Each upload that is sent again has its own time, stored by `client_sdk.ledger.retry_times`. These
 times are independent: the response to one upload affects neither the time nor the content of

@@ -39,7 +39,7 @@ so that the client retries, than to wait longer.
 """
 
 AVOIDED_S = 2.0
-"""After a timeout, how many seconds only one thread at a time tries the server again.
+"""For this many seconds after a timeout, only one thread at a time tries the server again.
 
 Meanwhile, requests of the other threads fail immediately.
 """

@@ -245,7 +245,7 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return the server with a tag's keys or, if unknown, a server that may locate them."""
+        """Return the server with a tag's keys; if it is unknown, one that may locate the keys."""
         home = self._homes.get(tag)
         if home is not None:
             return home

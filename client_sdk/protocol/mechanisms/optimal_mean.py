@@ -121,7 +121,7 @@ class OptimalMean(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols that belong to any band."""
+        """The number of symbols, each of which belongs to at least one band."""
         return len(self.steps) + self.width
 
     @property

@@ -76,7 +76,7 @@ class SquareWave(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols that belong to any band."""
+        """The number of symbols, each of which belongs to at least one band."""
         return self.inputs - 1 + self.width
 
     @property

@@ -52,7 +52,7 @@ export interface State {
   lifeAttos: string;
   /** The amount spent on each of the last days. */
   days: Record<number, string>;
-  /** For each question and window with a report, `metric edition window`, the last day of the window. */
+  /** The key is `metric edition window` of each report that was made; the value is the last day of the window. */
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];
