@@ -172,9 +172,10 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
     """Return the decision that follows from a stored choice, for the app's current questions.
 
-    After a yes, a question is withheld until the user has been asked about it, if the question is
-    new, has another meaning or costs more than before. If a ceiling was raised or the collector
-    moved to another host, every question is withheld, and nothing is deleted. A no remains a no.
+    After a yes, new questions are withheld until the user has been asked about them. So are
+    questions whose meaning has changed or whose cost has risen. If a ceiling was raised or the
+    collector moved to another host, every question is withheld, and nothing is deleted. A no
+    remains a no.
     """
     everything = tuple(registry.metrics)
     if choice is None:

@@ -98,7 +98,7 @@ class Disclosure:
     def close(self) -> None:
         """End the background work. Waiting reports stay in the file for the next run.
 
-        A request in progress gets 0.3 s to finish; other uploads are left to later. A program that
+        A request in progress gets 0.3 s to finish; other uploads are sent later. A program that
         ends without calling `close` behaves in the same way.
 
         >>> telemetry.close()
@@ -161,7 +161,7 @@ class Disclosure:
         return statement(self._registry, language)
 
     def budget(self) -> BudgetStatus:
-        """Return the privacy loss spent and left, in the current window and over the lifetime.
+        """Return the spent and remaining privacy loss, for the current window and the lifetime.
 
         >>> telemetry.budget().lifetime_spent
         0.0

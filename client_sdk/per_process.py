@@ -87,7 +87,7 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """The objects of this process. No lock is taken, because a fork could leave it locked."""
+        """The objects of this process. This uses no lock, because a fork could keep it locked."""
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 

@@ -132,7 +132,7 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush; true if no report is left, except those held until their window ends.
+    """The result of a flush; true if no report waits, except until its window has ended.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
@@ -148,7 +148,7 @@ class Flushed(NamedTuple):
     due_s: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether no report is left that could be sent now."""
+        """Whether no waiting report could be sent now."""
         return self.outcome in (FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING)
 
 

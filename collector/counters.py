@@ -71,7 +71,7 @@ class SharedCounters:
         """Return a row in shared memory that belongs to this process until it ends.
 
         Raises:
-            OSError: if there is no room for a row.
+            OSError: if there is no space for a row.
 
         """
         for start in count(0, self._stride):

@@ -140,7 +140,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The function that returns all rulings of one second, and the arguments it was made from.
+    """The function that returns the rulings of one second, and the arguments behind it.
 
     Attributes:
         registry: the definitions of the metrics.

@@ -14,8 +14,8 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""Reports that wait for the end of their window leave at a random time in the six hours after the
-end, so that not all devices send at once. The collector accepts these reports for three days."""
+"""Reports that wait for the end of their window are sent at a random time within six hours after
+it, so that not all devices send at once. The collector accepts these reports for three days."""
 
 
 class Phase(Enum):
@@ -53,7 +53,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     Args:
         registry: the questions.
         instant_s: the current Unix time in seconds, as kept by the ledger.
-        releases: future instants at which held-back reports may leave.
+        releases: future instants at which held-back reports may be sent.
 
     """
     metrics = registry.metrics.values()

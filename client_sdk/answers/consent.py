@@ -45,7 +45,7 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Return each question's purposes as one text; questions without a purpose are left out."""
+    """Return each question's purposes as one text, without questions that have no purpose."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 

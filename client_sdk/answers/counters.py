@@ -46,7 +46,7 @@ class RunningCounts:
     def add(self, definition: Metric, window: Window, by: int) -> None:
         """Add to the count of a window, up to the metric's max; a child process has its own count.
 
-        Only the ledger thread calls this. No lock is taken, because a fork could leave it locked.
+        Only the ledger thread calls this. It uses no lock, because a fork could keep it locked.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))

@@ -57,7 +57,7 @@ PATIENCE_S = 0.1
 """How long `Provider.provide` then waits for the function to return."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long claiming a window waits for the ledger. The app itself waits for only `CLAIM_S`."""
+"""How long the thread waits for the ledger to claim a window. The app waits only `CLAIM_S`."""
 
 LOOK_AGAIN_S = 60.0
 """The pause before the next attempt if the ledger or the clock could not be used."""

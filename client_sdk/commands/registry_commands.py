@@ -159,7 +159,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     """Return the mistakes of a registry or, if it has none, the objections to its release.
 
     Args:
-        path: the registry. The history beside it is read, too.
+        path: the registry. The history next to it is read, too.
         today: the day of the check.
         against: an earlier registry, in a form that `differences.read` accepts, to describe the
             changes since then; None for the last release in the history, if there is one.
@@ -284,7 +284,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
 
     Args:
         path: the registry.
-        into: the history; None for the history beside the registry.
+        into: the history; None for the history next to the registry.
         day: the day of the release; None for today.
         today: the current day.
         only_checks: whether to write nothing, and only check that the registry is in its history.

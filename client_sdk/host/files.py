@@ -27,7 +27,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, which is locked meanwhile, unless the name is taken."""
+    """Rename a file within its folder, unless the name is taken; lock the folder to do so."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)

@@ -65,7 +65,7 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 
 
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
-    """Store that an attempt failed; the same bytes are sent again after the upload's back-off.
+    """Record a failed attempt; the same bytes are sent again after the upload's back-off.
 
     If another process has settled the upload, nothing is stored. ``retry_after_s`` is the delay
     that the collector requested.

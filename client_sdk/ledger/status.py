@@ -69,7 +69,7 @@ def _float_floor(nanos: int) -> float:
 
 
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that has left the device, sorted by window and metric."""
+    """Return every report that was sent from the device, sorted by window and metric."""
     rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
     return [
         HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))

@@ -1,4 +1,4 @@
-"""When and how waiting reports leave the device.
+"""When and how waiting reports are sent.
 
 This package imports answers, the ledger, the host, results and the protocol. Only `transport`
 imports requests.

@@ -1,4 +1,4 @@
-"""A separate process that sends the reports that a program left unsent when it ended.
+"""A separate process that sends the reports that still waited when a program ended.
 
 A program starts the helper on exit, because reports are sent at a random instant within a minute,
 and many programs do not run that long. The helper waits for these instants, and sends the reports

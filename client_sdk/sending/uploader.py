@@ -88,7 +88,7 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
-        """Send the reports that earlier processes left, now or after ``later_s`` seconds."""
+        """Send waiting reports of earlier processes, now or after ``later_s`` seconds."""
         with self._changed:
             look = self._departures.look_later if later_s else self._departures.look
             look(time.monotonic() + later_s)
@@ -142,7 +142,7 @@ class Uploader:
             return self._flushed(is_new=self._delivered > delivered)
 
     def _is_done(self) -> bool:
-        """Whether a flush has nothing left to wait for."""
+        """Whether a flush need not wait any longer."""
         goes_on = self._state is _State.PENDING and self._departures.next_s <= time.monotonic()
         return self._stopped or not (goes_on or self._state is _State.WAITING or self._ledger_thread.has_left)
 

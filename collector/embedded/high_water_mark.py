@@ -67,7 +67,7 @@ class Mark:
             Descriptions of the lost data, for people.
 
         Raises:
-            ConfigError: if nothing readable is left.
+            ConfigError: if no readable data remains.
 
         """
         losses = self._losses()

@@ -39,8 +39,7 @@ return redis.call(unpack(ARGV))
 class Connection(AbstractConnection):
     """A connection that never reconnects.
 
-    Commands may be sent before earlier commands have their responses, which arrive in the same
-    order. Every exception closes the connection, because an unread response would be mistaken for
+    Commands may be sent before the responses to earlier ones arrive. Responses arrive in order. Every exception closes the connection, because an unread response would be mistaken for
     the response to a later command. Only a response that is itself an error leaves the connection
     open.
 

@@ -4,8 +4,7 @@ The script looks up the upload id. If the id is new, it counts the reports and r
 does neither.
 
 An id is remembered only if a report is counted, and only while a window of the counted reports can
-be open. Therefore the size of an upload's additions to tallies also limits the data that it leaves
-behind, whatever else it contains.
+be open. Therefore an upload that adds nothing to a tally adds nothing to the stored data.
 
 With the id, the script remembers which reports were counted. This takes one byte if all reports
 were counted, and otherwise at most MOST_BYTES. The reasons why other reports were refused are not
@@ -40,7 +39,7 @@ UNKNOWN = "not a record of an upload"
 
 
 class Remembered(NamedTuple):
-    """What the store remembers about an upload of which a report was counted.
+    """What the store remembers about an upload if one of its reports was counted.
 
     Attributes:
         reports: the number of the upload's reports.

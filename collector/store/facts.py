@@ -81,7 +81,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise that is stored in the facts; without a stored promise, ``fsync``."""
+    """Return the promise in the facts or, if there is none, the promise ``fsync``."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 

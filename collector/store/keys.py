@@ -23,7 +23,7 @@ shard depends only on the upload id.
 ``{shard}:check``                           empty: written by a check, and then removed
 ``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;
                                             expires a day later
-``{0}:look``                                JSON: the last look at open windows, with its time
+``{0}:look``                                JSON: the last snapshot of open windows and its time
 ==========================================  ===============================================
 No key contains an address or an arrival time. The order of uploads is visible only in the depth at
 which an id is stored in its tree of buckets.

@@ -344,7 +344,7 @@ def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Return whether this server has the name, or may lack it because another node has it."""
+    """Return whether this server has the name, or another node may have it instead."""
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):

@@ -43,7 +43,7 @@ REMEMBERED: Final = 64
 long as computing the logarithms of two answers."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point. Rounding coins have as many."""
+"""The number of binary digits of a logarithm after the point. Coins for rounding have the same number."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits of intermediate values after the point. Each squaring doubles the
@@ -363,7 +363,7 @@ class _Whole(_Numeric):
 
     @property
     def size(self) -> int | None:
-        """The number of possible counts if their shares are estimated; None for the mean."""
+        """The number of possible counts, or None if only the mean is estimated."""
         return None if self.statistic == "mean" else int(self.high) + 1
 
     @property

@@ -130,7 +130,7 @@ class Registry:
         return Registry, (*fields, *named, self.former, self.newcomers, self.population, self.events)
 
     def metric(self, name: str) -> Metric:
-        """Return the metric with a name.
+        """Return the metric with this name.
 
         Raises:
             UnknownMetricError: if there is no such metric.
@@ -260,7 +260,7 @@ class Registry:
         """Read a registry from the text of a file with this name.
 
         Raises:
-            RegistryError: naming every mistake by line, metric and key.
+            RegistryError: if there are mistakes, each named by line, metric and key.
 
         """
         try:
@@ -273,7 +273,7 @@ class Registry:
         """Read a registry from its TOML text.
 
         Raises:
-            RegistryError: naming every mistake by metric and key.
+            RegistryError: if there are mistakes, each named by metric and key.
 
         """
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick

@@ -16,7 +16,7 @@ export interface DomainDefinition {
   readonly max?: number;
   /** False if a number outside the range is invalid; otherwise, it counts as the nearer end of the range. */
   readonly clip?: boolean;
-  /** If set, the report of a number only says between which two of these thresholds it lies. */
+  /** If set, a report only reveals between which two of these thresholds the number is. */
   readonly thresholds?: readonly string[];
   /** `log` if the number is rounded on the scale of log(1 + x). */
   readonly scale?: string;

@@ -1,4 +1,4 @@
-/** Pure functions that decide whether to report, what a stored choice still covers, and how to say both. */
+/** Pure functions that decide whether to report and whether a stored choice still applies, and describe this. */
 
 import type { CompiledMetric, CompiledRegistry } from "./compiled.js";
 import { SUPPRESSED, covers, type Consent, type Decision, type Rule } from "./decision.js";
@@ -85,8 +85,8 @@ function firstSet(environment: Environment, names: readonly string[]): string | 
 /**
  * Return the decision that follows from a stored choice, for the app's current questions.
  *
- * After a yes, a question is withheld until the user has been asked about it, if the question is new, has another
- * meaning or costs more than before. If a ceiling was raised or the collector moved to another host, every question is
+ * After a yes, new questions are withheld until the user has been asked about them. So are questions whose meaning has
+ * changed or whose cost has risen. If a ceiling was raised or the collector moved to another host, every question is
  * withheld, and nothing is deleted. A no remains a no.
  */
 export function standing(choice: Choice | undefined, registry: Registry, host: string): Decision {

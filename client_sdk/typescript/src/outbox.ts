@@ -91,7 +91,7 @@ export function isHeld({ sent, queue }: State): boolean {
   return sent.length > 0 || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < endS(window));
 }
 
-/** Return when something must be sent: within a day, because of counts and of what other tabs leave. */
+/** Return when to send next: within a day, because of counts, and of reports from other tabs. */
 export function dueS({ sent, queue }: State, nowS: number): number {
   const leaving = [...sent, ...queue].map(({ releaseS = 0 }) => releaseS);
   return Math.max(nowS, Math.min(nowS + DAY_S, ...leaving));
