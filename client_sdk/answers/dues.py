@@ -71,7 +71,8 @@ class Dues:
         """Do all work that is due at an instant."""
         randomize = partial(self._randomize, connection)
         drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
-        # Pay for slots before ended counts. If a ceiling allows only one of the two, the report of a question with a fill must not reveal whether anything was counted. `feasibility` finds
+        # Pay for slots before ended counts. If a ceiling allows only one of the two, the report of
+        # a question with a fill must not reveal whether anything was counted. `feasibility` finds
         # such ceilings.
         for window in calendar.due(self._registry, instant_s).windows:
             participation.open_slots(

@@ -39,9 +39,9 @@ return redis.call(unpack(ARGV))
 class Connection(AbstractConnection):
     """A connection that never reconnects.
 
-    Commands may be sent before the responses to earlier ones arrive. Responses arrive in order. Every exception closes the connection, because an unread response would be mistaken for
-    the response to a later command. Only a response that is itself an error leaves the connection
-    open.
+    Commands may be sent before the responses to earlier ones arrive. Responses arrive in order.
+    Every exception closes the connection, because an unread response would be mistaken for the
+    response to a later command. Only a response that is itself an error leaves the connection open.
 
     Attributes:
         history: the id of the history that the server had when the connection was opened, or None

@@ -43,7 +43,8 @@ REMEMBERED: Final = 64
 long as computing the logarithms of two answers."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point. Coins for rounding have the same number."""
+"""The number of binary digits of a logarithm after the point. Coins for rounding have the same
+number."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits of intermediate values after the point. Each squaring doubles the
