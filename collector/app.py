@@ -45,7 +45,7 @@ The wait is short because the operator may increase the quota at any time.
 """
 
 PREFLIGHT_MAX_AGE_S = 86_400
-"""How many seconds a browser may cache the response to a preflight request."""
+"""How long a browser may cache the response to a preflight request, in seconds."""
 
 PREFLIGHT = (
     ("Access-Control-Allow-Methods", "POST"),
@@ -104,7 +104,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         served: returns the current definitions and keys, which may change while the service runs.
         store: where uploads are counted.
         cors_origins: origins of web pages that may report.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
         counters: counts requests for the metrics; by default, in new counters that nobody reads.

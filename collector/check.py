@@ -49,7 +49,7 @@ A rewrite of the append-only file needs space for a new file next to the old one
 """
 
 LEFT_BEHIND_S = 60
-"""After how many seconds a check's test key expires, in case the check ends before removing it."""
+"""The seconds until a check's test key expires, in case the check ends before removing it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
@@ -150,7 +150,7 @@ def check_store(
         opened: the store, which may be unprepared.
         promise: the promise that acknowledgements must make.
         registry: the registry to serve, or None if it cannot be used.
-        grace_s: how many seconds after its end a window must accept reports.
+        grace_s: how long a window must accept reports after its end, in seconds.
 
     """
     store = opened.shards

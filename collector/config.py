@@ -69,7 +69,7 @@ class CollectorConfig:
         read_token: the bearer token that reads tallies if there is no access file; otherwise None.
             Never empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows; 0 only
             in a trial.
         durability: where a report is stored before it is acknowledged.

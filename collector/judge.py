@@ -20,7 +20,7 @@ from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 
 IDS_OUTLIVE_S = 86_400
-"""How many seconds after its last window has closed an upload's id is remembered: a day.
+"""How long an upload's id is remembered after its last window has closed, in seconds: a day.
 
 If an acknowledgement is lost just before the window closes, the client can still send the upload
 again and get the first response.
@@ -146,7 +146,7 @@ class _Second(NamedTuple):
         registry: the definitions of the metrics.
         once: all editions that were ever served.
         now_s: Unix seconds, a whole number.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
         rule: the function.
 
     """
@@ -170,7 +170,7 @@ def judge(
         upload: the upload.
         registry: the definitions of the metrics, including former definitions.
         now_s: Unix seconds.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
         once: all editions that were ever served, as METRIC:EDITION. Suppose that the registry lacks
             a report's edition. If `once` contains the edition, the report comes from an older app,
             and otherwise from a newer app.

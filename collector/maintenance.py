@@ -105,7 +105,7 @@ class Maintenance:
         Args:
             store: the store whose windows are closed.
             log: the append-only file that is rewritten.
-            grace_s: how many seconds after its end a window still accepts reports.
+            grace_s: how long a window accepts reports after its end, in seconds.
             every_tick: does other work once a second, and returns the state of the servers.
             clock: returns Unix seconds.
 
@@ -212,7 +212,7 @@ class OpenReports:
 
         Args:
             store: the store whose open windows are counted.
-            grace_s: how many seconds after its end a window still accepts reports.
+            grace_s: how long a window accepts reports after its end, in seconds.
             interval_s: minimum number of seconds between two snapshots.
             clock: returns Unix seconds.
             monotonic: returns the seconds of a monotonic clock.

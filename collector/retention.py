@@ -127,7 +127,7 @@ class Retention:
         Args:
             store: the store whose tallies are retired.
             registry: returns the current registry.
-            grace_s: how many seconds after its end a window still accepts reports.
+            grace_s: how long a window accepts reports after its end, in seconds.
             clock: returns Unix seconds.
 
         """

@@ -57,7 +57,7 @@ class Service:
         served: returns the current definitions and keys. A request calls it only once, so that all
             parts of the request use the same state.
         store: the tallies.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
         counters: counts requests for the metrics.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WORKER_STOP_S = 10
-"""How many seconds a worker may take to finish its requests.
+"""How long a worker may take to finish its requests, in seconds.
 
 This is more than the time limit for one response of the store.
 """

@@ -21,7 +21,7 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The reason for an invalid answer in counts. Its call returns the same as for a valid answer."""
+"""The key of invalid answers in counts. The app gets the same result as for a valid answer."""
 
 
 class Mistakes:

@@ -81,7 +81,7 @@ class _Asked:
 
 @dataclass(slots=True, eq=False)
 class _Provided:
-    """A function of the app, and when to call it next or to end its call.
+    """A function of the app, with the times of its next call and of the end of a call.
 
     Attributes:
         due_s: the Unix time before which no call is due.

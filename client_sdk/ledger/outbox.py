@@ -65,7 +65,7 @@ class Parcel(NamedTuple):
 def new_parcel(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
 ) -> Parcel | None:
-    """Make an upload of unsent reports; if hurried, ignore the random instants of their sending.
+    """Make an upload of unsent reports; if hurried, do not wait for their random instants.
 
     The reports are chosen and ordered at random, so that their order reveals nothing. Only reports
     of questions with the same ``groups`` share an upload: if a user withdraws one purpose, reports
@@ -80,7 +80,7 @@ def new_parcel(
 
 
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
-    """Return an upload to send again; None if another process has settled or tried it since."""
+    """Return an upload to send again; None if another process has settled or sent it since."""
     _give_up(connection, now_s)
     if not retry_times.claim(connection, retry, now_s):
         return None

@@ -44,8 +44,8 @@ DEADLINE_S = 60.0
 long as the read timeout."""
 
 RETRY_AFTER_CEILING_S = 3600.0
-"""The maximum delay that a server can request. Without this limit, a mistaken header could stop
-devices from sending forever."""
+"""The maximum delay that a server can request. Without this limit, a mistaken header could
+permanently stop devices from sending."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long the uploader waits for the ledger. The app does not wait for the uploader."""
@@ -128,7 +128,7 @@ class Departures:
         self.news_s, self.rests = at_s, False
 
     def expect(self, now_s: float) -> None:
-        """Plan to look for new reports and at the calendar, at a random time within `SPREAD_S`."""
+        """Plan to check for new reports and due work, at a random time within `SPREAD_S`."""
         self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:

@@ -63,7 +63,7 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     Attributes:
         schema: the store's schema.
         shards: the store's number of shards.
-        grace_s: how many seconds after its end a window accepted reports, or None if no collector
+        grace_s: how long a window accepted reports after its end (seconds), or None if no collector
             has used the store.
         app: the app's name, or None if it was unknown.
         format: the number of the backup's format.

@@ -71,7 +71,7 @@ class StoreProperties(NamedTuple):
     Attributes:
         schema: the store's schema.
         shards: the number of the store's shards.
-        grace_s: how many seconds after its end a window accepts reports, or None if no collector
+        grace_s: how long a window accepts reports after its end (seconds), or None if no collector
             has used the store.
 
     """

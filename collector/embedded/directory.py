@@ -29,7 +29,7 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""How many seconds to wait for the lock.
+"""How long to wait for the lock, in seconds.
 
 If a collector was just killed, its store releases the lock within moments. If the lock is not
 released by then, it is useless to wait longer.

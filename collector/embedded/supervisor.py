@@ -31,13 +31,13 @@ not help.
 """
 
 STEADY_AFTER_S = 60.0
-"""After how many seconds a running store counts as started.
+"""How long a store must run to count as started, in seconds.
 
 If the store ends after that, the first wait before a restart is short again.
 """
 
 STOP_TIMEOUT_S = 10.0
-"""After how many seconds a store that does not end is killed. Acknowledged data is on disk."""
+"""Seconds until a store that does not end is killed. Acknowledged data is already on disk."""
 
 PR_SET_PDEATHSIG = 1
 

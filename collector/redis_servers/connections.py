@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
-"""How many seconds a server may take to respond.
+"""How long a server may take to respond, in seconds.
 
 If a write takes longer, the server's disk is failing. It is then better to respond with status 503,
 so that the client retries, than to wait longer.

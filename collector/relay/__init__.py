@@ -5,5 +5,5 @@ disk. The relay responds to a device only after the collector has responded, so 
 acknowledgement comes from the collector. If the relay dies, its devices send the same uploads
 again, and the collector counts each upload once.
 
-A relay has a single file. It contains the stopped questions, and every device gets the same list.
+The only file of a relay contains the stopped questions, and every device gets the same list.
 """

@@ -8,9 +8,9 @@ upload can change.
 A device sends head and body together, so its body arrives within moments. A client that announces a
 body and withholds it occupies a connection, and memory for a body of maximum size. Therefore the
 relay limits the time for a body and the number of bodies that arrive at the same time. If there are
-too many, the relay gives up the oldest one after at least MOMENT_S, because this body belongs to an
-attacker rather than to a device. Even many simultaneous devices do not lose their uploads in this
-way, because their bodies have already arrived and only need to be read.
+too many, the relay gives up the oldest one after at least MOMENT_S, because this body probably
+belongs to an attacker and not to a device. Even many simultaneous devices do not lose their uploads
+in this way, because their bodies have already arrived and only need to be read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_HELD_BYTES = 67_108_864
 """Maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""How many seconds a device should wait, by status: long enough for a restart, or a new quota."""
+"""How long a device should wait (seconds), by status: until a restart, or a new quota."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -50,10 +50,10 @@ BODY_DEADLINE_S = 15.0
 """The maximum time for a body to arrive, in seconds: enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""How many seconds any body may take to arrive, even if too many bodies are arriving."""
+"""The time that every body may take to arrive (seconds), even if too many are arriving."""
 
 TURN_S = 0.01
-"""How many seconds a request beyond the limit waits before it checks the limit again."""
+"""How long a request beyond the limit waits before it checks the limit again (seconds)."""
 
 MAX_ARRIVING = 512
 """The maximum number of bodies that arrive at the same time: 32 MiB if all have maximum size.

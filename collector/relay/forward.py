@@ -40,13 +40,13 @@ MAX_REGISTRY_BYTES = 4_194_304
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
-"""How many seconds to wait for the next byte: twice the collector's time limit for its store.
+"""The maximum wait for the next byte (seconds): twice the collector's limit for its store.
 
 A device waits half a minute for its whole response.
 """
 
 DEADLINE_S = 14.0
-"""How many seconds the whole exchange may take, including connecting.
+"""How long the whole exchange may take, including connecting, in seconds.
 
 A slow response therefore does not occupy a thread for much longer than a missing response.
 """

@@ -105,7 +105,7 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return how many seconds after its first upload a batch is sent, unless it is full earlier."""
+    """Return the seconds from a batch's first upload until it is sent, unless it gets full."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 

@@ -48,7 +48,7 @@ from collector.files import whole_file
 from collector.relay.forward import CollectorUnavailableError
 
 LISTED_FOR_S: Final = 86_400
-"""How many seconds the collector must have listed a stop before the stop is announced."""
+"""How long the collector must have listed a stop before it is announced, in seconds."""
 
 MAX_FILE_BYTES: Final = 65_536
 """The maximum bytes of the file of stops: far more than two lists of maximum length need."""

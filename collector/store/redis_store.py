@@ -240,7 +240,7 @@ def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
 
     Args:
         store: the store.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
         copies: how many replicas have acknowledged reports on disk.
 
     Raises:

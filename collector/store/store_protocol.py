@@ -181,7 +181,7 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
     Args:
         store: the store of the windows.
         now_s: Unix seconds.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
 
     """
     not_closed = map(Window.parse, sorted(store.tallied_windows() - store.closed_windows()))
@@ -202,7 +202,7 @@ def look_at_open_windows(
         closed: the names of the closed windows.
         now_s: Unix seconds.
         interval_s: minimum number of seconds between two snapshots.
-        grace_s: how many seconds after its end a window still accepts reports.
+        grace_s: how long a window accepts reports after its end, in seconds.
 
     """
     closing = due_windows(store, now_s=now_s + interval_s, grace_s=grace_s)

@@ -1,8 +1,8 @@
 """Merges ("folds") small strata into a question's "others" before anybody reads tallies.
 
 The "others" of a question are the reports of its own edition, and of all strata that are folded
-into it. Nobody gets the tally of a stratum of fewer than `LEAST_REPORTS` reports, neither by itself
-nor as the difference between two readings:
+into it. Nobody can read the tally of a stratum with fewer than `LEAST_REPORTS` reports, or compute
+it as the difference between two readings:
 
 * While a window is open, all its strata are one tally. Therefore two snapshots, before and after a
 small stratum grows beyond the minimum, reveal no reports.

@@ -164,7 +164,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Return how many seconds a response asks the device to wait, at most an hour; 0 if it contains a date. */
+/** Return the delay that a response requests, in seconds: at most an hour; 0 if it contains a date. */
 function retryAfterS(reply: Reply): number {
   const digits = /^\d+$/.exec(reply?.headers.get("Retry-After") as string); // "undefined" and "null" are not digits
   return Math.min(Number(digits), HOUR_S); // 0 for null
