@@ -202,7 +202,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop the uploads that got no response too often after their windows had closed."""
+    """Drop the uploads of closed windows that got no response in too many attempts."""
     hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
     _drop(connection, queue.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
 

@@ -313,10 +313,10 @@ def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
 
 
 WEAK: Final = 4
-"""A report is weak evidence if it raises even odds to at most this number to 1."""
+"""A report that raises even odds to at most this number to 1 is called weak evidence."""
 
 STRONG: Final = 99
-"""A report is strong evidence up to these odds to 1. Above, it is as good as the answer."""
+"""Up to this number to 1, a report is called strong evidence; above, as good as the answer."""
 
 PAIR: Final = 2
 """With this number of answers, a report's odds determine the share of true reports. With more

@@ -23,7 +23,7 @@ MAX_ANSWER_EXPONENT = 400
 Decimal with a far larger exponent to an exact fraction would exhaust the memory."""
 
 Ratio = tuple[int, int]
-"""A numerator and a positive denominator. Computing with both is faster than with `Fraction`."""
+"""A numerator and a positive denominator. Two integers are faster than a `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
 """The number that represents infinity and all larger numbers. It is outside every range."""

@@ -40,7 +40,7 @@ MAX_SYMBOLS: Final = 2**16
 """The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""A variance may exceed the minimum by one part in 4,000, which four digits do not show."""
+"""A variance may exceed the minimum by one part in 4,000, too little to matter."""
 
 PRIMES_TRIED: Final = 12
 """The number of primes, from k upward, to try. With larger primes, the variance is too large."""
