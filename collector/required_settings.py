@@ -38,7 +38,7 @@ def require_promise(
     Args:
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
         settings: the value of each of SETTINGS, or None for a setting that the server does not
-            promise: the promise that the server must be able to keep.
+            have.
         promise: the promise that the server must be able to keep.
         is_cluster: whether the server is a node of a cluster.
 

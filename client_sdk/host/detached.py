@@ -1,4 +1,4 @@
-"""Starts a Python process that outlives this one, and prevents two such processes at a time."""
+"""Starts a Python process that outlives this one, and ensures that only one runs at a time."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for the spent amounts; a ceiling below its spent amount has 0 left."""
+    """Return the status for the spent amounts; if more was spent than allowed, 0 is left."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)

@@ -43,8 +43,9 @@ class _State(Enum):
 class Uploader:
     """Sends waiting reports, in one process.
 
-    problem: why the latest attempt did not deliver everything, and what to do about it; None if it
-        delivered everything.
+    Attributes:
+        problem: why the latest attempt did not deliver everything, and what to do about it; None if
+            it delivered everything.
 
     """
 

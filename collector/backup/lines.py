@@ -86,8 +86,8 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """A bucket of remembered uploads.
 
     Attributes:
+        latest_end: the end (Unix seconds) of the window under which the uploads are remembered.
         expires_at: the time (Unix seconds) at which the uploads are forgotten.
-        expires_at: the time (Unix seconds) until which the uploads are remembered.
         members: for each upload, its id (16 bytes), followed by a code for the reports that were
             counted (see `collector.store.count_script`).
 

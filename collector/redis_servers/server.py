@@ -27,7 +27,7 @@ sync. If the setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""How many milliseconds to wait for copies in each attempt, two seconds in total.
+"""The successive waits for copies, in milliseconds; two seconds in total.
 
 At the beginning of each wait, the replicas are asked how much they have on disk. Otherwise, they
 report this only once a second. Therefore there are several waits, and the first ones are short.
@@ -69,7 +69,7 @@ def parse_info(answer: bytes) -> dict[str, str]:
 
 
 def history(facts: dict[str, str]) -> str:
-    """Return the id of the history of writes that a master continues; empty for a replica.
+    """Return the id of a master's replication history; empty for a replica.
 
     A server that becomes a master begins a new history. If the id has not changed, the server has
     been the master without interruption, and still has all its data.

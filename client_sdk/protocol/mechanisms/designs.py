@@ -125,7 +125,7 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
     """Return n times the variance of a share, with subset selection of ``size`` among ``inputs``.
 
-    The variance is the average for a uniform population. With ``size`` 1, the mechanism is k-ary
+    The variance is averaged over a uniform population. With ``size`` 1, the mechanism is k-ary
     randomized response. ``inputs`` is at least 2, and ``size`` from 1 to inputs - 1.
     """
     return _average_variance(inputs, *_support(inputs, size, odds))

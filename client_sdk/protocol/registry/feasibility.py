@@ -35,7 +35,7 @@ MOST_TERMS = 6
 
 
 class _Term(NamedTuple):
-    """The cost of a question until every question has been answered once."""
+    """How much a question may cost before every question has been answered once."""
 
     name: str
     times: int

@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""`_check_names` with a cache of valid names, because uploads contain few different names."""
+"""Does the same as `_check_names`, with a cache: uploads contain few different names."""
