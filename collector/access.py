@@ -57,7 +57,6 @@ class AccessKey:
         quota: for ``upload`` and ``relay``, the number of reports that all keys of this name
             together may send in a UTC day; None without a limit.
         metrics: for ``read``, the metrics whose tallies the key may read; None for all metrics.
-            all.
         preliminary: for ``read``, whether the key may read tallies of open windows.
 
     """

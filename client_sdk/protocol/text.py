@@ -350,7 +350,7 @@ class Text(Kind):
         return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
 
     def truth(self, answer: object) -> object:
-        """Return the printed text or, for a set, the printed texts in the order of their integers."""
+        """Return the printed text or, for a set, the printed texts, ordered by their integers."""
         labels = tuple(map(self.label_of, self.numbers(answer)))
         return labels if self.max_items > 1 else labels[0]
 
