@@ -56,7 +56,7 @@ MOST_APPROVED: Final = 1000
 """The maximum number of approved texts: nobody would check more of them one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
-"""The letters of a text that is encoded as UTF-8: one letter for each byte, with the byte's number.
+"""The letters of a text that is encoded as UTF-8: letter n represents byte n.
 NUL is excluded, because 0 ends a text.
 """
 

@@ -40,7 +40,7 @@ export function sums(weights: readonly bigint[]): bigint[] {
   return weights.map((weight) => (sum += weight));
 }
 
-/** Return how many of the numbers, which are in ascending order, are at most a given number. */
+/** Count the numbers in an ascending list that are at most a given number. */
 export function upTo<T extends bigint | number>(rising: readonly T[], number: T): number {
   let low = 0;
   let high = rising.length;
