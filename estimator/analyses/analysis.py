@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.model import Observation
     from estimator.analyses.clips import Clip, Numbers
     from estimator.discovery.power import Power
+    from estimator.likelihood.histogram import Histogram
 
 
 class MetricFields(TypedDict):
@@ -147,6 +148,11 @@ class Analysis(ABC, Generic[K]):
     def has_distribution(self) -> bool:
         """Whether quantiles and the shares of ranges are estimated."""
         return False
+
+    @property
+    def histogram(self) -> Histogram | None:
+        """The bins of a distribution that is estimated from symbol counts; otherwise None."""
+        return None
 
     @property
     def is_whole(self) -> bool:

@@ -125,7 +125,9 @@ class PointOfGrid(OneSymbol[Grid]):
             histogram, counts, fit, self._ranges(request), estimated.unit, simultaneous=request.simultaneous
         )
         clusters = clusters_of_histogram(histogram, counts, fit) if request.clusters and fit else None
-        return replace(estimated, groups=in_order([*groups, *distribution]), clusters=clusters)
+        return replace(
+            estimated, groups=in_order([*groups, *distribution]), counts=tuple(counts.tolist()), clusters=clusters
+        )
 
     def _ranges(self, request: Request) -> list[tuple[float, float]]:
         return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from estimator.decoders.decoder import REMEMBERED, ChannelLaw
 from estimator.likelihood.histogram import Histogram
-from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_of
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
@@ -102,7 +102,7 @@ class Noise:
 
 
 def limits_of(
-    law: ChannelLaw, counts: Counts, scores: Floats, family: int = 1, *, is_share: bool = True
+    law: ChannelLaw, counts: Counts | Floats, scores: Floats, family: int = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
     """Return the limits of the expectations of scores, like `limits`, each of shape (f,).
 
@@ -122,7 +122,7 @@ def limits_of(
 
 
 def limits(  # noqa: PLR0913 all data about the scores and the interval
-    means: Floats, variances: Floats, noise: Noise, reports: int, family: float = 1, *, is_share: bool = True
+    means: Floats, variances: Floats, noise: Noise, reports: Reports, family: float = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
@@ -154,7 +154,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 
 
 def _normal(  # noqa: PLR0913 like limits
-    means: Floats, variances: Floats, noise: Noise, reports: int, family: float, *, is_share: bool
+    means: Floats, variances: Floats, noise: Noise, reports: Reports, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
     """Return normal limits from the observed variance; for shares, never nearer than Wilson's."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
@@ -165,7 +165,9 @@ def _normal(  # noqa: PLR0913 like limits
     return np.minimum(low, least), np.maximum(high, most)
 
 
-def _bernstein(means: Floats, noise: Noise, reports: int, family: float, *, is_share: bool) -> tuple[Floats, Floats]:
+def _bernstein(
+    means: Floats, noise: Noise, reports: Reports, family: float, *, is_share: bool
+) -> tuple[Floats, Floats]:
     """Return limits that are valid for every law of the score."""
     return bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)
 
@@ -207,7 +209,7 @@ def reference_laws(histogram: Histogram) -> Floats:
     return histogram.law.symbol_law(densities / densities.sum(axis=1, keepdims=True))
 
 
-def reference_of(histogram: Histogram, counts: Counts) -> int:
+def reference_of(histogram: Histogram, counts: Counts | Floats) -> int:
     """Return the index of the reference answers under which a tally is likeliest."""
     return int((np.log(reference_laws(histogram)) @ counts).argmax())
 
@@ -334,6 +336,7 @@ class Seen:
         means: the unbiased estimate of the mean of F over each range.
         variances: the variance of a report's score for each range.
         noise: the noise of the scores.
+        reports: the number of reports, or an array with the number for each range.
         errors: the standard error of each estimate, above 0.
 
     """
@@ -342,7 +345,7 @@ class Seen:
     means: Floats
     variances: Floats
     noise: Noise
-    reports: int
+    reports: Reports
     errors: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -366,21 +369,22 @@ class TallyRanges:
     """The ranges of one tally, with the estimates for the ranges after and before each point."""
 
     ranges: Ranges
-    counts: Counts
+    counts: Counts | Floats
     after: Seen
     before: Seen
 
     @classmethod
-    def from_counts(cls, histogram: Histogram, counts: Counts, smoothed: Floats) -> TallyRanges:
+    def from_counts(cls, histogram: Histogram, counts: Counts | Floats, smoothed: Floats) -> TallyRanges:
         """Return the ranges of a tally with reports.
 
         Args:
             histogram: the bins, and the law of the mechanism given each bin.
-            counts: the count of each symbol, shape (symbols,).
+            counts: the count of each symbol, shape (symbols,). The counts of a weighted mean of
+                tallies are not whole.
             smoothed: the fitted shares of the bins, used to choose ranges, shape (bins,).
 
         """
-        reports = int(counts.sum())
+        reports = round(float(counts.sum()))
         ranges = Ranges.from_histogram(histogram, reference_of(histogram, counts) if reports >= MANY else 0)
         integrals = ranges.scores.integrals
         frequencies = counts / reports

@@ -30,7 +30,7 @@ from estimator.results.metric import (
 )
 from estimator.results.report import Change, Changes, ChangeVerdict, EstimateReport
 from estimator.results.statistic import STATISTICS
-from estimator.statistics.confidence import SIGNIFICANT
+from estimator.statistics.confidence import CONFIDENCE, SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
@@ -458,6 +458,8 @@ def tested_words(changes: Changes) -> str:
         if group.about.in_ball
         else "means"
         if group.about.members
+        else "quantiles"
+        if group.about.is_followed_by_counts
         else "the mean"
         for group in changes.groups
     )
@@ -512,6 +514,8 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
     if is_brief:
         return f"{named} {words}"
     interval = f"{moved.low} to {moved.high}" if group.about.is_share else moved.interval
+    if group.about.is_followed_by_counts:
+        interval += f", with at least {CONFIDENCE:.0%} confidence"
     return f"{named[0].upper()}{named[1:]} {words} ({interval})"
 
 

@@ -62,6 +62,7 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
+from estimator.report.quantile_changes import QuantileChanges
 from estimator.report.same_people import Sums, windows_of
 from estimator.results.estimate import Ends, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
@@ -93,8 +94,10 @@ class Compared:
         windows: the tallies that are compared, in order.
         shapes: the weights of the tested sums, by kind of change.
         groups: the groups of tested figures in the first tally.
-        sums: for each group, the weighted sums of its figures over the windows, in the order of
-            ``shapes``.
+        sums: for each group, the weighted sums over the windows from which p-values are computed,
+            in the order of ``shapes``.
+        shown: for each group, the weighted sums that are reported. They are the tested sums, except
+            for quantiles.
         p_values: the p-values, with one row for each kind of change and one column for each figure.
             NaN with too few reports.
 
@@ -104,6 +107,7 @@ class Compared:
     shapes: Shapes
     groups: tuple[FigureGroup, ...]
     sums: tuple[Sums, ...]
+    shown: tuple[Sums | QuantileChanges, ...]
     p_values: Floats
 
     @property
@@ -135,18 +139,33 @@ class Compared:
         return tuple(
             FigureGroup(
                 group.statistic,
-                self._figures(group, sums, [0] * len(group.figures), (self.p_values[ENDS, at], corrected[ENDS, at])),
+                self._figures(
+                    group,
+                    shown,
+                    ([0] * len(group.figures), range(len(group.figures))),
+                    (self.p_values[ENDS, at], corrected[ENDS, at]),
+                ),
                 group.unit,
                 _opposite_ends(group),
             )
-            for group, sums, at in self._placed()
+            for group, _, shown, at in self._placed()
         )
 
-    def _placed(self) -> Iterator[tuple[FigureGroup, Sums, slice]]:
-        """Yield each group with its sums and the positions of its p-values."""
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """The statistics of the last tally that are not tested."""
+        tested = {group.statistic for group in self.groups}
+        return tuple(
+            group.statistic
+            for group in self.windows[-1].groups
+            if group.about.untested and group.statistic not in tested
+        )
+
+    def _placed(self) -> Iterator[tuple[FigureGroup, Sums, Sums | QuantileChanges, slice]]:
+        """Yield each group with its tested and shown sums, and the positions of its p-values."""
         start = 0
-        for group, sums in zip(self.groups, self.sums, strict=True):
-            yield group, sums, slice(start, start + len(group.figures))
+        for group, sums, shown in zip(self.groups, self.sums, self.shown, strict=True):
+            yield group, sums, shown, slice(start, start + len(group.figures))
             start += len(group.figures)
 
     @property
@@ -170,9 +189,22 @@ class Compared:
         return fits
 
     def _figures(
-        self, group: FigureGroup, sums: Sums, chosen: Sequence[int], p_values: tuple[Floats, Floats]
+        self,
+        group: FigureGroup,
+        shown: Sums | QuantileChanges,
+        place: tuple[Sequence[int], Sequence[int]],
+        p_values: tuple[Floats, Floats],
     ) -> Figures:
-        """Return the chosen sum of each figure, with its p-values."""
+        """Return a sum of each of some figures, with its p-values.
+
+        Args:
+            group: the group of the figures.
+            shown: the sums that are reported.
+            place: the positions of the sums and of the figures.
+            p_values: the p-values, and the corrected p-values.
+
+        """
+        chosen, figures = place
         least, most = group.ends or SHARES
         reach = (most - least) * np.maximum(self.weights, 0.0).sum(axis=1)[chosen]
         columns = {
@@ -180,8 +212,7 @@ class Compared:
             for name, column in zip(("p_values", "p_values_corrected"), p_values, strict=True)
             if not np.isnan(column).all()
         }
-        place = (chosen, np.arange(len(chosen)))
-        return sums.figures(group.figures, place, (-reach, reach), **columns)
+        return shown.figures(group.figures.at(figures), (chosen, figures), (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
         """Yield the figures that changed or may have changed. The share of no is left out.
@@ -191,20 +222,36 @@ class Compared:
 
         """
         alone = np.fmin.reduce(self.p_values, axis=0) * len(self.p_values) * self.tests
-        for group, sums, at in self._placed():
+        for group, sums, shown, at in self._placed():
             told = [1] if is_yes_or_no(group.figures.labels) else range(len(group.figures))
             for figure in (place for place in told if alone[at][place] <= SIGNIFICANT):
-                yield self._found(group, sums, figure, self.p_values[:, at][:, figure], corrected[:, at][:, figure])
+                shapes = (self.p_values[:, at][:, figure], corrected[:, at][:, figure])
+                yield self._found(group, self._fits(sums, figure), shown, figure, shapes)
 
-    def _found(self, group: FigureGroup, sums: Sums, figure: int, p_values: Floats, corrected: Floats) -> Change:
+    def _found(
+        self,
+        group: FigureGroup,
+        fits: Floats,
+        shown: Sums | QuantileChanges,
+        figure: int,
+        of_shapes: tuple[Floats, Floats],
+    ) -> Change:
+        """Return the change of a figure.
+
+        Args:
+            group: the group of the figure.
+            fits: the fit of each sum.
+            shown: the sums that are reported.
+            figure: the position of the figure.
+            of_shapes: the p-value and the corrected p-value of each kind of change.
+
+        """
+        p_values, corrected = of_shapes
         clear = [shape for shape in range(len(p_values)) if corrected[shape] <= SIGNIFICANT]
         told = [shape for shape in clear if shape != ENDS] or clear or range(len(p_values))
-        fits = np.where(np.isin(self._shape_of_each, told), self._fits(sums, figure), -np.inf)
-        chosen = int(fits.argmax())
+        chosen = int(np.where(np.isin(self._shape_of_each, told), fits, -np.inf).argmax())
         shape = int(self._shape_of_each[chosen])
-        of_figure = Sums(*(each[:, [figure]] for each in sums))
-        one = FigureGroup(group.statistic, group.figures.at([figure]), group.unit, group.ends)
-        (change,) = self._figures(one, of_figure, [chosen], (p_values[[shape]], corrected[[shape]]))
+        (change,) = self._figures(group, shown, ([chosen], [figure]), (p_values[[shape]], corrected[[shape]]))
         verdict = list(self.shapes)[shape] if clear else ChangeVerdict.MAY_HAVE_CHANGED
         first_after = int((self.weights[chosen] > 0).argmax())
         return Change(
@@ -321,7 +368,7 @@ def _tested(
             tests=each.tests,
             groups=each.differences(corrected),
             found=tuple(sorted(each.found(corrected), key=_clearness)),
-            untested=untested_figures(last),
+            untested=each.untested,
         )
 
 
@@ -383,13 +430,24 @@ def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats
 def _compared(
     windows: Sequence[MetricEstimate], groups: Sequence[FigureGroup], shapes: Shapes, metric: Metric | None
 ) -> Compared:
-    groups = tuple(group for group in groups if all(window.group(group.statistic) for window in windows))
+    followed = set.intersection(*({group.statistic for group in window.followed} for window in windows))
+    groups = tuple(group for group in groups if group.statistic in followed)
     weights = np.concatenate(list(shapes.values()))
-    sums = tuple(windows_of(windows, group.statistic, metric).weighted(weights) for group in groups)
+    shown = tuple(_sums(windows, group, weights, metric) for group in groups)
     if min(window.reports for window in windows) < EXACT_BELOW:
-        sums = tuple(each.unbounded() for each in sums)
+        shown = tuple(each.unbounded() for each in shown)
+    sums = tuple(each.tested for each in shown)
     p_values = np.concatenate([p_values_of(each, shapes) for each in sums], axis=1)
-    return Compared(windows, shapes, groups, sums, p_values)
+    return Compared(windows, shapes, groups, sums, shown, p_values)
+
+
+def _sums(
+    windows: Sequence[MetricEstimate], group: FigureGroup, weights: Floats, metric: Metric | None
+) -> Sums | QuantileChanges:
+    """Return the weighted sums of a group's figures over windows."""
+    if metric is not None and group.about.is_followed_by_counts:
+        return QuantileChanges.from_windows(windows, metric, group.statistic, weights)
+    return windows_of(windows, group.statistic, metric).weighted(weights)
 
 
 def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
@@ -411,8 +469,3 @@ def _scores(sums: Sums) -> Floats:
 def _opposite_ends(group: FigureGroup) -> Ends:
     least, most = group.ends or SHARES
     return least - most, most - least
-
-
-def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
-    """Return the statistics of a window that are not tested for changes between windows."""
-    return tuple(group.statistic for group in estimated.groups if group.about.untested)

@@ -112,6 +112,11 @@ class Sums(NamedTuple):
     down: Floats
     up: Floats
 
+    @property
+    def tested(self) -> Sums:
+        """The sums from which p-values are computed, which are these sums."""
+        return self
+
     def figures(
         self,
         like: Figures,
@@ -184,6 +189,26 @@ class Windows:
             Z * self._error(more, less, self.up, self.down),
         )
 
+    def with_lasting(self, lasting: Floats) -> Windows:
+        """Return the windows with their errors, which are in ``fresh``, divided into both parts.
+
+        Args:
+            lasting: the lasting variance of one report, on a scale from 0 to 1, for each figure.
+
+        """
+        errors = self.fresh
+        at_most = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / self.reports) * self.width)
+        fresh = np.sqrt(errors**2 - at_most**2)
+        noise = (self.reports * fresh / self.width) ** 2
+        is_enough = noise >= LEAST_NOISE
+        fresh = np.where(is_enough, fresh, 0.0)
+        return replace(
+            self,
+            fresh=fresh,
+            least=fresh * np.sqrt(LEAST_NOISE / np.maximum(noise, LEAST_NOISE)),
+            lasting=np.where(is_enough, at_most, errors),
+        )
+
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
         """Return bounds on the standard errors of sums, with each window's error times a factor.
 
@@ -230,7 +255,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
         return averaged
     figures, errors, lows, highs = map(np.array, zip(*map(_columns, groups), strict=True))
     slopes = scale.slopes(figures)
-    down, up = (np.maximum(1.0, reach / _normal(errors)) for reach in (figures - lows, highs - figures))
+    down, up = widenings(figures, errors, lows, highs)
     return replace(
         averaged,
         estimates=figures,
@@ -252,10 +277,7 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     reports = np.array([[float(window.reports)] for window in windows])
     figures, errors, lows, highs = map(np.array, zip(*map(_columns, groups), strict=True))
     estimates, errors = about.scale.inner(figures), errors / about.scale.slopes(figures)
-    down, up = (
-        np.maximum(1.0, reach / _normal(errors))
-        for reach in (estimates - about.scale.inner(lows), about.scale.inner(highs) - estimates)
-    )
+    down, up = widenings(estimates, errors, about.scale.inner(lows), about.scale.inner(highs))
     if about.members:
         members = [window.figures(about.members) for window in windows]
         shares = np.array([figures.unbiased for figures in members])
@@ -285,17 +307,7 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
         )
     else:
         lasting = errors**2 * reports / width**2 - least_noise_of_means(metric, middle)
-    lasting = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / reports) * width)
-    fresh = np.sqrt(errors**2 - lasting**2)
-    noise = (reports * fresh / width) ** 2
-    is_enough = noise >= LEAST_NOISE
-    fresh = np.where(is_enough, fresh, 0.0)
-    return replace(
-        together,
-        fresh=fresh,
-        least=fresh * np.sqrt(LEAST_NOISE / np.maximum(noise, LEAST_NOISE)),
-        lasting=np.where(is_enough, lasting, errors),
-    )
+    return together.with_lasting(lasting)
 
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:
@@ -305,10 +317,10 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
     return tuple(column if column.size else np.full(len(figures), np.nan) for column in columns)
 
 
-def _normal(errors: Floats) -> Floats:
-    """Return the half-widths of normal 95% intervals, or a tiny number in place of 0."""
-    reach: Floats = np.maximum(Z * errors, sys.float_info.min)
-    return reach
+def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
+    """Return the distances to both ends of intervals, divided by those of normal intervals."""
+    normal = np.maximum(Z * errors, sys.float_info.min)
+    return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 
 
 def mean_over(reports: Floats, estimates: Floats) -> Floats:

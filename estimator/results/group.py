@@ -129,8 +129,3 @@ class Figured:
         The possible effects of fabricated reports are computed for the same groups.
         """
         return tuple(group for group in self.groups if group.about.is_compared)
-
-    @property
-    def followed(self) -> tuple[FigureGroup, ...]:
-        """The groups whose figures are tested for changes between windows."""
-        return tuple(group for group in self.groups if group.about.has_changes)

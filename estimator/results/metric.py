@@ -329,6 +329,13 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     ]
     reports: Annotated[int, msgspec.Meta(ge=0, description="n, the number of reports in the tally.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures, by statistic.")] = ()
+    counts: Annotated[
+        tuple[Annotated[int, msgspec.Meta(ge=0)], ...],
+        says(
+            "if a distribution is estimated, the number of reports of each symbol. Changes of quantiles are tested "
+            "with these counts. Empty for other questions."
+        ),
+    ] = ()
     relation: Annotated[
         str,
         says(
@@ -386,6 +393,23 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
         AmongAll | None,
         says("on request, bounds on the figures of all installations. None without a request or without reports."),
     ] = None
+
+    @property
+    def followed(self) -> tuple[FigureGroup, ...]:
+        """The groups whose figures are tested for changes between windows."""
+        return tuple(
+            group
+            for group in self.groups
+            if group.about.has_changes and (self.counts or not group.about.is_followed_by_counts)
+        )
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """The statistics whose figures are not tested for changes between windows."""
+        followed = {group.statistic for group in self.followed}
+        return tuple(
+            group.statistic for group in self.groups if group.about.untested and group.statistic not in followed
+        )
 
     @property
     def span(self) -> Window:

@@ -179,6 +179,8 @@ class Statistic:
         in_ball: whether the figures are the coordinates of vectors, whose changes are tested.
         is_followed: whether changes of the figures are tested, although the figures are not
             compared between strata.
+        is_followed_by_counts: whether changes of the figures are tested with the counts of symbols,
+            if the estimates of a window contain these counts.
         untested: the name of the statistic in the report's list of figures without a test; empty if
             the list omits the statistic.
         within: for a figure that describes only some devices, a function that returns the answers
@@ -211,6 +213,7 @@ class Statistic:
     members: str = ""
     in_ball: bool = False
     is_followed: bool = False
+    is_followed_by_counts: bool = False
     untested: str = ""
     within: Callable[[Any], Answers] | None = None
     has_bounds: bool = False
@@ -220,7 +223,7 @@ class Statistic:
     @property
     def has_changes(self) -> bool:
         """Whether changes of the figures between windows are tested."""
-        return self.is_compared or self.is_followed or self.in_ball or bool(self.members)
+        return self.is_compared or self.is_followed or self.is_followed_by_counts or self.in_ball or bool(self.members)
 
     @property
     def is_of_answers(self) -> bool:
@@ -421,7 +424,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _nothing,
         is_share=False,
         in_table=True,
-        untested="the distribution",
+        untested="the variance",
     ),
     "quantile": Statistic(
         "the answer that is not exceeded by this fraction of the devices",
@@ -432,7 +435,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         in_table=True,
         on_page=True,
         chart=Chart.DOTS,
-        untested="the distribution",
+        is_followed_by_counts=True,
+        untested="quantiles",
     ),
     "range": Statistic(
         "the share of devices with an answer between two numbers, on request",
@@ -442,20 +446,20 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
-        untested="the distribution",
+        untested="shares of ranges",
         has_bounds=True,
     ),
     "at_most": Statistic(
         "the share of devices with this answer or a lower one; the intervals are simultaneous",
         chart=Chart.BAND,
-        untested="the distribution",
+        untested="the histogram",
     ),
     "bin": Statistic(
         "the share of devices with an answer between two numbers; the bins cover the whole range",
         cell=_range_cell,
         chart=Chart.HISTOGRAM,
         drawn_first=3,
-        untested="the distribution",
+        untested="the histogram",
     ),
     "mean_within": Statistic(
         "the mean of the numbers within a group",

@@ -128,6 +128,8 @@ NULL: Final = with_few_rotations(
             startup_by_os=MEAN_BY_GROUP | {"epsilon": 4},
             days=ACTIVITY | {"epsilon": 4},
             place=VECTOR | {"length": 2, "epsilon": 4},
+            wave=NUMBER | {"statistic": "distribution", "epsilon": 2},
+            tree=NUMBER | {"statistic": "distribution", "mechanism": "hierarchical", "high": 99, "epsilon": 4},
         )
     )
 )

@@ -25,7 +25,6 @@ from estimator.render.html.wording import (
 )
 from estimator.render.rounding import Unit, within
 from estimator.render.words import HARDLY_POSSIBLE, central_words, exact_loss, short_loss, with_titles
-from estimator.report.changes import untested_figures
 from estimator.report.conclusions import by_value
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureKey
@@ -181,7 +180,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
         window=shown.window,
         preliminary=not shown.closed,
         reports=shown.reports,
-        verdict=verdict_of(metric, changes, with_reports, untested_figures(shown)),
+        verdict=verdict_of(metric, changes, with_reports, shown.untested if changes is None else changes.untested),
         warnings=tuple(_warnings(shown, highlight)),
         groups=groups,
         left_out="" if values is None or not highlight.left_out else values.more(highlight.left_out),

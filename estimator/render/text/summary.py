@@ -36,7 +36,6 @@ from estimator.render.words import (
     untested_words,
     window_of,
 )
-from estimator.report.changes import untested_figures
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.metric import Fakes, MetricEstimate, Move, Pooled
@@ -262,7 +261,8 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
     words = []
     if changes is not None:
         words.append(outcome_words(changes))
-    untested = untested_words(untested_figures(highlight.shown)) if changes is not None or pooled is not None else ""
+    statistics = highlight.shown.untested if changes is None else changes.untested
+    untested = untested_words(statistics) if changes is not None or pooled is not None else ""
     if untested:
         words.append(f"changes in {untested} are not tested")
     if pooled is not None:
