@@ -148,6 +148,8 @@ def _check(estimated: MetricEstimate, place: str) -> None:
         Window.parse(estimated.window)
     except WindowError as error:
         raise ReportError(f"{place}.window: is not a window: {error}") from None
+    if estimated.counts and sum(estimated.counts) != estimated.reports:
+        raise ReportError(f"{place}.counts: must add up to the number of reports")
     for number, group in enumerate(estimated.groups):
         if group.statistic not in STATISTICS:
             raise ReportError(f"{place}.groups[{number}].statistic: is not a statistic of this version")

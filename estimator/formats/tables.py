@@ -216,16 +216,21 @@ def _pooled_cells(pooled: Pooled) -> Iterator[Cells]:
 def _change_cells(changes: Changes) -> Iterator[Cells]:
     for group in changes.groups:
         for cells in _cells(group, "change"):
-            if cells.value is None:
-                yield cells._replace(value=group.about.title.lower())
-            else:
-                yield cells._replace(value=f"mean of {cells.value}") if group.about.members else cells
+            yield cells._replace(value=_changed(group, cells.value))
     for change in changes.found:
         group = changes.group_of(change)
-        value = _value(group, change) or group.about.title.lower()
-        value = f"mean of {value}" if group.about.members else value
         told = " ".join(filter(None, (change.verdict, change.since)))
-        yield Cells("found_change", f"{value}: {told}{', new' if change.is_new else ''}", change, group.unit)
+        value = f"{_changed(group, _value(group, change))}: {told}{', new' if change.is_new else ''}"
+        yield Cells("found_change", value, change, group.unit)
+
+
+def _changed(group: FigureGroup, value: str | None) -> str:
+    """Return the name of a figure that is tested for changes."""
+    if value is None:
+        return group.about.title.lower()
+    if group.about.members:
+        return f"mean of {value}"
+    return f"{group.statistic} {value}" if group.about.is_followed_by_counts else value
 
 
 def _effect_cells(effect: Figured, between: str) -> Iterator[Cells]:

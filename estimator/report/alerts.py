@@ -230,7 +230,8 @@ def read_alert(registry: Registry, text: str) -> Alert:
     metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
     key = _key(metric, match["figure"], match["value"], text)
     if match["change"] is not None:
-        if not STATISTICS[key.statistic].has_changes:
+        about = STATISTICS[key.statistic]
+        if not about.has_changes or (about.is_followed_by_counts and not analysis_of(metric).has_distribution):
             raise RequestError(
                 f"the alert {text!r} cannot be judged: changes of {match['figure']} are not tested; use a share or a "
                 "mean"

@@ -432,6 +432,8 @@ def _compared(
 ) -> Compared:
     followed = set.intersection(*({group.statistic for group in window.followed} for window in windows))
     groups = tuple(group for group in groups if group.statistic in followed)
+    if metric is not None and any(len(window.counts) != metric.channel.symbols for window in windows):
+        groups = tuple(group for group in groups if not group.about.is_followed_by_counts)
     weights = np.concatenate(list(shapes.values()))
     shown = tuple(_sums(windows, group, weights, metric) for group in groups)
     if min(window.reports for window in windows) < EXACT_BELOW:

@@ -40,6 +40,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
@@ -87,11 +88,12 @@ class QuantileChanges:
         quantiles = [window.figures(statistic) for window in windows]
         probabilities = [float(str(label)) for label in quantiles[0].labels]
         estimates = np.array([each.unbiased for each in quantiles])
-        shares = TestedShares.from_windows(windows, metric, probabilities)
+        shares = ThresholdShares.from_windows(windows, metric, probabilities)
         sums = shares.windows.weighted(weights)
         is_same_direction = sums.estimates * (weights @ estimates) > 0
         sums = sums._replace(estimates=np.where(is_same_direction, sums.estimates, 0.0))
-        tested = sums if shares.is_enough else sums.unbounded()
+        down, up = (np.where(shares.is_enough, end, np.inf) for end in (sums.down, sums.up))
+        tested = sums._replace(down=down, up=up)
         return cls(windows, metric, probabilities, weights, estimates, tested)
 
     def unbounded(self) -> QuantileChanges:
@@ -160,22 +162,23 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TestedShares:
+class ThresholdShares:
     """The tested share of each quantile in several windows.
 
     Attributes:
         windows: the shares, with both parts of their errors.
-        is_enough: whether every window has enough reports for a normal interval.
+        is_enough: whether every window has enough reports for a normal interval of a share, shape
+            (quantiles,).
 
     """
 
     windows: Windows
-    is_enough: bool
+    is_enough: NDArray[np.bool_]
 
     @classmethod
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
-    ) -> TestedShares:
+    ) -> ThresholdShares:
         """Return the tested share of each quantile, whose threshold comes from all windows."""
         histogram = histogram_of(metric)
         counts = np.array([window.counts for window in windows], dtype=np.int64)
@@ -205,8 +208,7 @@ class TestedShares:
             places=(at, 1 - at),
             width=1.0,
         )
-        is_enough = bool((fewest >= noise.enough).all())
-        return cls(together.with_lasting(middle * (1 - middle)), is_enough)
+        return cls(together.with_lasting(middle * (1 - middle)), noise.enough <= fewest)
 
 
 def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: int) -> tuple[Places, Places]:

@@ -101,6 +101,9 @@ of a thousand tallies, the lower end is above the true number. This adds at most
 rate of the bounds.
 """
 
+MOST_COUNTED: Final = 2**53
+"""The largest count of a symbol in a report. Floats represent it exactly."""
+
 ASSUMPTION: Final = "shuffled tally of honest reports"
 """The assumption behind the privacy loss from a tally. It is published together with the loss."""
 
@@ -330,7 +333,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     reports: Annotated[int, msgspec.Meta(ge=0, description="n, the number of reports in the tally.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures, by statistic.")] = ()
     counts: Annotated[
-        tuple[Annotated[int, msgspec.Meta(ge=0)], ...],
+        tuple[Annotated[int, msgspec.Meta(ge=0, le=MOST_COUNTED)], ...],
         says(
             "if a distribution is estimated, the number of reports of each symbol. Changes of quantiles are tested "
             "with these counts. Empty for other questions."

@@ -27,7 +27,16 @@ from estimator.results.report import Changes, ChangeVerdict, Request, Selection
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import POWER, SIGNIFICANT, binomial_chance
 from estimator.tallies import Tally
-from tests.support.devices.definitions import ACTIVITY, BOOLEAN, CATEGORY, MEAN_BY_GROUP, NUMBER, VECTOR, registry_text
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    MEAN_BY_GROUP,
+    NUMBER,
+    VECTOR,
+    registry_text,
+)
 
 WEEKS: Final = [Window.parse(f"2026-W{week}") for week in range(40, 48)]
 DEVICES: Final = 12_000
@@ -128,8 +137,8 @@ NULL: Final = with_few_rotations(
             startup_by_os=MEAN_BY_GROUP | {"epsilon": 4},
             days=ACTIVITY | {"epsilon": 4},
             place=VECTOR | {"length": 2, "epsilon": 4},
-            wave=NUMBER | {"statistic": "distribution", "epsilon": 2},
-            tree=NUMBER | {"statistic": "distribution", "mechanism": "hierarchical", "high": 99, "epsilon": 4},
+            crashes=COUNT | {"mechanism": "square-wave", "epsilon": 4},
+            visits=COUNT | {"mechanism": "hierarchical", "epsilon": 4},
         )
     )
 )
@@ -142,7 +151,7 @@ OTHERS, SAME, DRIFTING, REPLACED, OPPOSITE = "other people", "the same", "some l
 WHO: Final = (OTHERS, SAME, DRIFTING, REPLACED, OPPOSITE)
 SEEDS: Final = 2000
 
-ONE_IN: Final = {"mean-by-group": 10, "activity": 10, "vector": 20}
+ONE_IN: Final = {"mean-by-group": 10, "activity": 10, "count": 10, "vector": 20}
 """One of so many rounds has questions of these kinds, which take most of the time."""
 
 FAR_APART: Final = ((1.0, 0.0), (-1.0, 0.0))

@@ -23,6 +23,7 @@ from tests.support.devices.definitions import (
     ORDINAL,
     SET,
     TEXT,
+    THRESHOLDS,
     VECTOR,
     registry_text,
 )
@@ -42,6 +43,7 @@ REGISTRY = Registry.parse(
         mean_ms=NUMBER,
         below=NUMBER | {"low": -5, "high": -1},
         startup_ms=NUMBER | {"low": -5, "high": 10, "statistic": "distribution"},
+        rounded_ms=THRESHOLDS,
         crashes=COUNT,
         both=CROSS,
         left=CATEGORY | PAIRS,
@@ -148,7 +150,7 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("limitation.share[age] > 0.5", "limitation has no mean and no shares; use another metric"),
         ("limitation_by_feature.mean > 0.5", "limitation_by_feature has no mean and no shares; use another metric"),
         ("same.share[x, y, z] > 0.5", "is ambiguous: 2 answers are written as this value; choose another value"),
-        ("startup_ms.p95 rises", "changes of p95 are not tested; use a share or a mean"),
+        ("rounded_ms.p95 rises", "changes of p95 are not tested; use a share or a mean"),
         ("dark_mode.share[no] rises", "repeats an alert on share[yes] with the opposite direction; use share[yes]"),
     ],
 )
