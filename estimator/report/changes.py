@@ -35,12 +35,17 @@ the figure would not have had a verdict in the same direction.
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all questions.
 
-The following figures are not tested. `untested_figures` names them, and no output format claims
+A quantile of a distribution is tested by the share of answers above a threshold, computed from the
+counts of symbols (`estimator.report.quantile_changes`).
+
+The following figures are not tested. `Compared.untested` names them, and no output format claims
 that they did not change:
 
-* Quantiles and all other figures of a smoothed distribution. Smoothing causes a bias that depends
-  on the number of reports, and the intervals invert a likelihood ratio at one level. In both cases,
-  the distribution of the errors is not known in the far tails, which the correction needs.
+* The other figures of a smoothed distribution: variances, histograms and shares of ranges.
+  Smoothing causes a bias that depends on the number of reports, and the distribution of the errors
+  is not known in the far tails, which the correction needs.
+* Quantiles of numbers with thresholds, because the shares above the thresholds are tested
+  themselves.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
   listed estimates are too large on average.
 * Shares among those who answered, or within a group. These figures are ratios of shares that are
