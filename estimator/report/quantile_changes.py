@@ -107,12 +107,16 @@ class QuantileChanges:
         ends: tuple[Floats, Floats],
         **more: Floats,
     ) -> Figures:
-        """Return a change of each quantile, like `Sums.figures`, with intervals of at least 95%."""
+        """Return a change of each quantile, like `Sums.figures`, with intervals of at least 95%.
+
+        An interval that does not contain the estimate is extended to it, because the estimate
+        decides the direction of the change.
+        """
         pairs = [*zip(*place, strict=True)]
         lows, highs = np.array([self._interval(*pair) for pair in pairs]).T
         changes = np.array([self.weights[of_sum] @ self.estimates[:, quantile] for of_sum, quantile in pairs])
-        lows, highs = np.clip(lows, *ends), np.clip(highs, *ends)
-        return Figures(like.labels, lows, highs, np.clip(changes, lows, highs), **more)
+        lows, highs = np.minimum(lows, changes), np.maximum(highs, changes)
+        return Figures(like.labels, np.clip(lows, *ends), np.clip(highs, *ends), changes, **more)
 
     def _interval(self, of_sum: int, quantile: int) -> tuple[float, float]:
         """Return the interval of a quantile's change."""
