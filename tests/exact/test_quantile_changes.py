@@ -5,8 +5,10 @@ All tallies are drawn from the laws of the real channels.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from typing import Final
 
@@ -21,6 +23,8 @@ from estimator.analyses.metric import analysis_of
 from estimator.decoders.inversions import grid_law, sampler_of
 from estimator.distribution_intervals.intervals import quantile_intervals
 from estimator.distribution_intervals.ranges import WIDTHS, TallyRanges
+from estimator.errors import ReportError
+from estimator.formats.json_documents import as_json, decode
 from estimator.formats.tables import rows_of
 from estimator.render.words import outcome_words
 from estimator.report.alerts import judged, read_alert
@@ -175,6 +179,15 @@ def test_quantiles_without_counts_or_with_too_few_reports_are_not_said_to_be_unc
     few[:, 0] = EXACT_BELOW - 1
     made = make_report(REGISTRY, [tally_of(metric, *each) for each in zip(WEEKS, few, strict=False)])
     assert made.changes[0].verdict is ChangeVerdict.TOO_FEW
+
+
+def test_an_archived_report_shows_the_same_changes_and_its_counts_are_checked() -> None:
+    report = planted("wave", 150)
+    document = json.loads(as_json(report))
+    assert changes_of(decode(deepcopy(document)).metrics, REGISTRY.metrics) == report.changes
+    document["metrics"][0]["counts"][0] += 1
+    with pytest.raises(ReportError, match=r"metrics\[0\].counts: must add up to the number of reports"):
+        decode(document)
 
 
 def test_quantiles_of_a_number_with_thresholds_are_named_as_untested() -> None:
