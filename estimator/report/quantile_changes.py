@@ -13,10 +13,11 @@ number between within it. If the distribution does not change, neither does this
 population and every range.
 
 **The choice of the range.** For each quantile, the range is the first one whose mean of F reaches
-the quantile's probability. Its width is the narrowest whose error is at most `WIDER_ERROR` times
-the error of the widest one: a narrow range says more about the quantile itself, but has more noise.
-The range depends only on the sum of all windows' counts, and on the smallest number of reports. If
-nothing changed, the sum contains no information on which reports belong to which window.
+the quantile's probability. Its width is the narrowest that has enough reports for a normal interval
+and whose error is at most `WIDER_ERROR` times the error of the widest one: a narrow range says more
+about the quantile itself, but has more noise. The range depends only on the sum of all windows'
+counts, and on the smallest number of reports. If nothing changed, the sum contains no information
+on which reports belong to which window.
 
 **The error.** The variance of a report's score is computed from the sum of the counts, because all
 windows have the same variance if nothing changed. A tested share is the mean of numbers from 0 to
