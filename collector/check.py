@@ -136,7 +136,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     ]
     results += [
         CheckResult(Level.WARNING, "registry", sentence)
-        for sentence in (*registry.objections(today), *registry.neglected(today))
+        for sentence in (*registry.objections(today), *registry.neglected(today), *history.unknown_stops(registry))
     ]
     return registry, results
 

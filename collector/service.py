@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from granian.constants import Interfaces
 
+from client_sdk.protocol.registry.history import unknown_stops
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
@@ -196,6 +197,8 @@ ALLOWING = "--allow-unknown-editions"
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
     """Prepare a store for the reports of a registry, and return the editions in the store's record.
 
+    Warn of stopped questions that the registry does not define.
+
     Returns:
         All editions that were ever served, as METRIC:EDITION.
 
@@ -204,6 +207,8 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
         StoreUnavailableError: if the store does not respond.
 
     """
+    for sentence in unknown_stops(registry):
+        _log.warning("%s", sentence)
     require_memory(store.shards, registry)
     store.remember_editions(own_editions(registry))
     return frozenset(store.own_editions())

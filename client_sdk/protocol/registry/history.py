@@ -17,6 +17,8 @@ from typing import Final, NamedTuple
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.registry import WHOLE, Former, Registry
+from client_sdk.protocol.toml_table import suggestion
+from client_sdk.protocol.wire.verdict import stopped_entry
 
 SUFFIX: Final = ".history.toml"
 
@@ -77,6 +79,19 @@ def load(path: Path) -> Registry:
 
 def _with_history(registry: Registry, path: Path) -> Registry:
     return with_releases(registry, releases_in(path_of(path)), path_of(path))
+
+
+def unknown_stops(registry: Registry) -> list[str]:
+    """Return a sentence for each stopped question that a registry and its history do not define."""
+    known = [stopped_entry((metric.name, edition)) for metric in registry.counted for edition in metric.editions]
+    sentences = []
+    for entry in map(stopped_entry, registry.stopped):
+        if entry not in known:
+            own = [each for each in known if each.partition(":")[0] == entry.partition(":")[0]]
+            meant = f'; did you mean "{own[-1]}"?' if len(own) == 1 else suggestion(entry, own or known)
+            advice = meant or "; correct or remove it, or add the registry of its release to the history"
+            sentences.append(f'stopped: neither the registry nor its history defines "{entry}"{advice}')
+    return sentences
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:

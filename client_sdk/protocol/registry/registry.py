@@ -546,11 +546,11 @@ def in_trial(registry: Registry) -> Registry:
     The editions are valid only in trials, so that a collector of real reports refuses them. The app
     has another name, so that trials and real reports share neither a ledger nor a store. Devices
     answer every question from the first window on: no questions are drawn, no ceiling is reached,
-    and no report is filled in at the end of a window.
+    no report is filled in at the end of a window, and no question is stopped.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry
     metrics = {name: replace(metric, is_trial=True, fill=None) for name, metric in registry.metrics.items()}
     budget = Budget(registry.budget.window, UNREACHED * NANOS, UNREACHED * NANOS, lifetime_attos=UNREACHED * ATTOS)
     app = f"{registry.app} (trial)"
-    return replace(registry, app=app, budget=budget, metrics=metrics, former=(), newcomers=frozenset())
+    return replace(registry, app=app, budget=budget, metrics=metrics, stopped=(), former=(), newcomers=frozenset())

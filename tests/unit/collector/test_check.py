@@ -64,6 +64,14 @@ def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> N
     assert not [text for text in warnings if "metric.os expired" in text]
 
 
+def test_a_stop_of_an_unknown_question_is_a_warning(registry_file: Path) -> None:
+    registry_file.write_text(f'stopped = ["os:0123456789ab"]\n{REGISTRY_TEXT}')
+    _, results = check_registry(registry_file, TODAY)
+    sentence = f'"os:0123456789ab"; did you mean "os:{REGISTRY.metric("os").edition}"?'
+    (warning,) = (text for level, text in texts_about(results, "registry") if sentence in text)
+    assert (Level.WARNING, warning) in texts_about(results, "registry")
+
+
 def test_every_mistake_of_a_registry_is_a_failure(registry_file: Path) -> None:
     registry_file.write_text(REGISTRY_TEXT.replace("epsilon = 1", "epsilon = 0"))
     registry, results = check_registry(registry_file, TODAY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import date
 
@@ -25,6 +26,20 @@ def test_a_store_that_is_ready_for_a_registry_remembers_its_editions(embedded_ur
     store.prepare()
     assert admit(store, REGISTRY) == own_editions(REGISTRY).keys()
     assert store.own_editions() == own_editions(REGISTRY)
+    store.disconnect()
+
+
+def test_a_start_or_reload_warns_once_of_a_stop_that_stops_no_known_question(
+    embedded_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = RedisStore(embedded_url)
+    store.prepare()
+    with caplog.at_level(logging.WARNING, logger="collector"):
+        admit(store, Registry.parse(f'stopped = ["os:0123456789ab"]\n{REGISTRY_TEXT}'))
+        admit(store, Registry.parse(f'stopped = ["os:{REGISTRY.metric("os").edition}"]\n{REGISTRY_TEXT}'))
+    (warning,) = caplog.messages
+    assert "stopped:" in warning
+    assert "os:0123456789ab" in warning
     store.disconnect()
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry.registry import in_trial
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 
 FIRST = registry_text(dark=BOOLEAN, theme=CATEGORY | {"values": ["light", "dark"]})
@@ -155,3 +156,20 @@ def test_a_history_of_other_bytes_is_refused(tmp_path: Path) -> None:
     history.path_of(path).mkdir()
     with pytest.raises(RegistryError, match="cannot be read"):
         history.read(path)
+
+
+def test_a_stop_of_a_question_that_no_file_defines_is_named_with_what_was_meant(tmp_path: Path) -> None:
+    former, now = (Registry.parse(text).metric("theme").edition for text in (FIRST, SECOND))
+    dark = Registry.parse(FIRST).metric("dark").edition
+    typo = f"theme:{now[:-1]}{'0' if now[-1] != '0' else '1'}"
+    stopped = [f"theme:{former}", f"dark:{dark}", typo, "dark:0123456789ab", f"drak:{dark}", "gone:0123456789ab"]
+    path = written(tmp_path, FIRST, now=f"stopped = {json.dumps(stopped)}\n{SECOND}")
+    undefined = "stopped: neither the registry nor its history defines"
+    otherwise = "; correct or remove it, or add the registry of its release to the history"
+    assert history.unknown_stops(history.read(path)) == [
+        f'{undefined} "{typo}"; did you mean "theme:{now}"?',
+        f'{undefined} "dark:0123456789ab"; did you mean "dark:{dark}"?',
+        f'{undefined} "drak:{dark}"; did you mean "dark:{dark}"?',
+        f'{undefined} "gone:0123456789ab"{otherwise}',
+    ]
+    assert history.unknown_stops(in_trial(history.read(path))) == []
