@@ -30,7 +30,7 @@ from client_sdk.protocol.statement import evidence
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.verdict import MetricEdition, Refusal
-from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
+from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Recorded, Waits
 
 if TYPE_CHECKING:
     import sqlite3
@@ -159,8 +159,11 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
         part = Fraction(view.budget.lifetime_spent) / Fraction(view.budget.lifetime_ceiling)
         yield say("show.part", percent=say.number(Fraction(ceil(100 * part))))
     yield say("show.waiting", reports=view.waiting)
-    if view.dropped:
-        yield say("show.lost", reports=sum(view.dropped.values()))
+    not_asked = view.dropped.get(Recorded.NOT_ASKED, 0)
+    if not_asked:
+        yield say("show.not_asked", answers=not_asked)
+    if lost := sum(view.dropped.values()) - not_asked:
+        yield say("show.lost", reports=lost)
     if view.stopped:
         yield say("show.ended", metrics=", ".join(dict.fromkeys(say.code("title", name) for name, _ in view.stopped)))
     yield from _latest_problem(view)
@@ -202,7 +205,8 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
     elif view.budget is not None:
         yield from _ceilings(view.budget, say)
     yield say("show.waiting", reports=view.waiting)
-    yield from pending_as_text(view)
+    if view.pending:
+        yield from pending_as_text(view)
     for reason, reports in view.dropped.items():
         yield say("show.dropped", reason=say.code("outcome", reason), reports=reports)
     for metric, edition in view.stopped:
@@ -217,9 +221,8 @@ def pending_as_text(view: LedgerView) -> Iterator[str]:
         (say.code("title", report.metric), report.window, report.label, _waits(report, say), _instant(report.until_s))
         for report in view.pending
     ]
-    if rows:
-        heads = ("history.metric", "history.window", "show.reports", "show.waits", "show.until")
-        yield from _table([tuple(map(say, heads)), *rows])
+    heads = ("history.metric", "history.window", "show.reports", "show.waits", "show.until")
+    yield from _table([tuple(map(say, heads)), *rows]) if rows else (say("show.nothing_waits"),)
 
 
 def _waits(report: PendingReport, say: Sentences) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk import consent
-from client_sdk.ledger import erase
+from client_sdk.ledger import erase, explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.registry.registry import FOLDER, Registry, registry_of
 from client_sdk.protocol.sentences import ENGLISH, Sentences
-from client_sdk.results import LedgerError
+from client_sdk.results import Decision, LedgerError
 
 if TYPE_CHECKING:
     import click
@@ -64,26 +64,30 @@ class TelemetryCommands:
     def on(self) -> None:
         """Agree to all questions."""
         self._choose(agrees=True)
+        self.status()
 
     def off(self) -> None:
         """Stop reporting, and erase what is stored."""
         self._choose(agrees=False)
+        self._decision()
         self.forget()
 
     def status(self) -> None:
         """Say whether this program reports, and why."""
-        asked, say = self._asked()
-        decision = consent.current(asked, collector=self.collector, data_dir=self.data_dir, variable=self.variable)
-        _say("\n".join(consent.status(asked, decision, say)))
+        decision = self._decision()
+        if decision.consent and (problem := self._problem()):
+            sys.exit(f"Error: {problem}")
 
     def show(self) -> None:
         """Show what has left this device."""
-        if not self._ledger():
+        ledgers = [path for path in self._paths() if ledger_file.exists(path)]
+        if not ledgers:
             _say(self._asked()[1]("history.nothing"))
-        else:
-            from client_sdk import cli  # noqa: PLC0415 20 ms
+            return
+        from client_sdk import cli  # noqa: PLC0415 20 ms
 
-            sys.exit(cli.main(["show", "--data-dir", str(self.data_dir), "--language", self.language]))
+        options = "--language", self.language
+        sys.exit(max(cli.main(["show", "--data-dir", str(path.parent), *options]) for path in ledgers))
 
     def statement(self) -> None:
         """Show what is asked, why, and what it can reveal."""
@@ -93,8 +97,7 @@ class TelemetryCommands:
 
     def forget(self) -> None:
         """Erase what is stored about answers; the choice stays."""
-        folder = Path(self.data_dir).absolute()
-        for path in (folder / ledger_file.FILE_NAME, folder / FOLDER / ledger_file.FILE_NAME):
+        for path in self._paths():
             try:
                 if ledger_file.exists(path):
                     erase.forget(path)
@@ -112,12 +115,30 @@ class TelemetryCommands:
         except OSError as error:
             sys.exit(f"Error: the choice cannot be stored in {self.data_dir}: {error.strerror}")
         _say(self._asked()[1]("consent.stored"))
-        self.status()
 
-    def _ledger(self) -> Path | None:
-        """Return the path of the ledger; None if there is none."""
-        path = Path(self.data_dir).absolute() / ledger_file.FILE_NAME
-        return path if ledger_file.exists(path) else None
+    def _decision(self) -> Decision:
+        """Print the lines about the decision that applies, and return it."""
+        asked, say = self._asked()
+        decision = consent.current(asked, collector=self.collector, data_dir=self.data_dir, variable=self.variable)
+        _say("\n".join(consent.status(asked, decision, say)))
+        return decision
+
+    def _problem(self) -> LedgerError | None:
+        """Return the reason why nothing is recorded although the user agrees; None if none."""
+        from client_sdk import show  # noqa: PLC0415 20 ms
+
+        path, _ = self._paths()
+        try:
+            if ledger_file.exists(path):
+                show.open_copy(path).close()
+        except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
+            return explanations.explain(error, path)
+        return None
+
+    def _paths(self) -> tuple[Path, Path]:
+        """Return the paths of the app's ledger and of a trial's ledger; neither need exist."""
+        folder = Path(self.data_dir).absolute()
+        return folder / ledger_file.FILE_NAME, folder / FOLDER / ledger_file.FILE_NAME
 
 
 def _say(text: str) -> None:

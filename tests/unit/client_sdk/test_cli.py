@@ -81,6 +81,26 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
     )
 
 
+def test_an_answer_out_of_turn_is_not_said_to_be_unsent_or_uncounted(
+    used: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(sqlite3.connect(used / FILE_NAME)) as connection, connection:
+        connection.execute("INSERT INTO drops VALUES ('not_asked', 3)")
+    assert main(["show", "--data-dir", str(used)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "Answers not recorded, because it was not this device's turn: 3" in lines
+    assert "Not sent, or not counted: 1" in lines
+    with contextlib.closing(sqlite3.connect(used / FILE_NAME)) as connection, connection:
+        connection.execute("DELETE FROM drops WHERE reason <> 'not_asked'")
+    assert main(["show", "--data-dir", str(used)]) == 0
+    assert "Not sent" not in capsys.readouterr().out
+
+
+def test_show_pending_says_that_nothing_waits(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "--data-dir", str(used), "--pending"]) == 0
+    assert capsys.readouterr().out == "No report is waiting.\n"
+
+
 def test_show_speaks_the_readers_language(
     used: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

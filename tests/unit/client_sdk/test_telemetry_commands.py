@@ -12,6 +12,7 @@ import typer.testing
 from click.testing import CliRunner
 
 from client_sdk import consent
+from client_sdk.ledger.file import FILE_NAME
 from client_sdk.telemetry_commands import TelemetryCommands
 from tests.support.devices.clients import ask, rows
 from tests.support.devices.clients import telemetry as device_of
@@ -70,6 +71,31 @@ def test_forget_erases_what_a_trial_left_too(run: Any, tmp_path: Path) -> None:
         device.record("used", value=True)
     run("forget")
     assert rows(tmp_path / "trial", "SELECT * FROM history UNION ALL SELECT * FROM history") == []
+
+
+def test_show_shows_what_a_trial_reported_too(run: Any, tmp_path: Path) -> None:
+    with device_of(tmp_path, registry=REGISTRY, collector="http://127.0.0.1:9", trial=True) as device:
+        device.record("used", value=True)
+    own, trial = (f"--all --data-dir {folder}\n" for folder in (tmp_path, tmp_path / "trial"))
+    shown = run("show")
+    assert (own in shown, trial in shown) == (False, True)
+    with device_of(tmp_path, registry=REGISTRY) as device:
+        device.record("used", value=True)
+    shown = run("show")
+    assert shown.index(own) < shown.index(trial)
+
+
+def test_the_status_says_that_a_damaged_ledger_records_nothing_and_what_to_do(run: Any, tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"no ledger")
+    off = "Telemetry is off. You have not been asked yet.\n"
+    assert run("status") == off
+    said = run("on")
+    on, problem = f"Telemetry is on. You agreed on {today(tmp_path)}.\n", f"Error: {tmp_path / FILE_NAME} is damaged"
+    assert on in said
+    assert problem in said
+    assert "restore it, or delete it by hand" in said
+    assert run("status").startswith(f"{on}{problem}")
+    assert (tmp_path / FILE_NAME).read_bytes() == b"no ledger"
 
 
 def test_forget_keeps_the_choice(run: Any, tmp_path: Path) -> None:
