@@ -218,9 +218,9 @@ def _lines(tallies: Iterator[StoredTally]) -> Iterator[str]:
 
 
 _NEEDS = {
-    Role.UPLOAD: "reporting here needs an upload key",
-    Role.READ: "reading tallies needs a read key, or the collector's read token",
-    Role.RELAY: "forwarding uploads needs a relay key",
+    Role.UPLOAD: "reporting here requires an upload key",
+    Role.READ: "reading tallies requires a read key, or the collector's read token",
+    Role.RELAY: "forwarding uploads requires a relay key",
 }
 
 
@@ -232,15 +232,16 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Acces
 
     """
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-    key = access.find(secret.strip()) if scheme.lower() == "bearer" else None
+    has_key = scheme.lower() == "bearer"
+    key = access.find(secret.strip()) if has_key else None
     if key is None:
+        what = "the key that was sent is unknown" if has_key else "no key was sent"
+        advice = "send the secret of one" if has_key else "send the header 'Authorization: Bearer SECRET'"
         raise ProblemError(
-            Problem.UNAUTHORIZED,
-            f"{_NEEDS[role]}: send the header 'Authorization: Bearer SECRET'",
-            {"WWW-Authenticate": "Bearer"},
+            Problem.UNAUTHORIZED, f"{what}, and {_NEEDS[role]}: {advice}", {"WWW-Authenticate": "Bearer"}
         )
     if key.role is not role:
-        raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key does not allow it")
+        raise ProblemError(Problem.FORBIDDEN, f"the key that was sent has another role, and {_NEEDS[role]}: send one")
     return key
 
 

@@ -32,6 +32,7 @@ class Reply(NamedTuple):
         retry_after: the ``Retry-After`` header; None if there is none.
         body: the body, or the part of it that was read.
         stopped: the header that lists stopped questions; None if there is none.
+        has_key: whether the upload was sent with a key.
 
     """
 
@@ -39,6 +40,7 @@ class Reply(NamedTuple):
     retry_after: str | None
     body: bytes
     stopped: str | None = None
+    has_key: bool = True
 
 
 class Acknowledged(NamedTuple):
@@ -114,7 +116,8 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
 def _why_again(reply: Reply | Failure | None) -> str:
     """Return a sentence for developers about a failed attempt that will be repeated."""
     if isinstance(reply, Reply):
-        sentence = failure_of_status(reply.status).said_of("the collector", f"status {reply.status}")
+        cause = failure_of_status(reply.status, has_key=reply.has_key)
+        sentence = cause.said_of("the collector", f"status {reply.status}")
     else:
         sentence = (reply or Failure.OTHER).said_of("the collector")
     return f"reports wait: {sentence}"

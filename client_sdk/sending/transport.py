@@ -92,10 +92,9 @@ class HttpTransport:
                     proxies=self._proxies,
                     stream=True,
                 ) as response:
-                    headers = response.headers
-                    return Reply(
-                        response.status_code, headers.get("Retry-After"), _read(response), headers.get(STOPPED)
-                    )
+                    retry_after, stopped = map(response.headers.get, ("Retry-After", STOPPED))
+                    has_key = "Authorization" in self._headers
+                    return Reply(response.status_code, retry_after, _read(response), stopped, has_key)
         except TimeoutError:  # from the deadline; an error from cutting the connection is not the cause
             return Failure.TIMEOUT
         except requests.RequestException as error:

@@ -76,7 +76,7 @@ def test_reports_wait_while_the_apps_key_is_wrong_and_none_is_lost(registry_file
         with app(upload_key="wrong-key") as telemetry:
             assert telemetry.record("os", "linux") is Recorded.QUEUED
             wait_until(lambda: not telemetry.flush(0.1) and telemetry.problem is not None, what="the refusal")
-            assert "does not accept the key" in str(telemetry.problem)
+            assert "does not know the key (status 401)" in str(telemetry.problem)
             assert "wrong-key" not in str(telemetry.problem)
         with app(upload_key="right-key") as telemetry:
             assert telemetry.flush(30)

@@ -220,7 +220,7 @@ def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path,
 def test_a_relay_whose_key_is_not_known_does_not_start(collector: RunningCollector, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
         patch.setattr("tests.support.services.relaying.RELAY_KEY", "another-key-of-the-tests")
-        with pytest.raises(RuntimeError, match=r"does not accept the key \(status 401\)") as caught:
+        with pytest.raises(RuntimeError, match=r"does not know the key \(status 401\)") as caught:
             stack.enter_context(running_relay(collector.url, tmp_path))
     assert "another-key-of-the-tests" not in str(caught.value)
 

@@ -47,7 +47,7 @@ def test_the_sdk_says_why_its_reports_wait(name: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(transport, "READ_TIMEOUT_S", TIMEOUT_S)
     case = OF_THE_WEB[name]
     with url_of(case, "http", "https") as url:
-        reply = transport.HttpTransport(url, allow_plain_http=True).post(b"{}")
+        reply = transport.HttpTransport(url, "key", allow_plain_http=True).post(b"{}")
     said = explain(reply, judge(reply, 1, 0))
     require(said, case[2])
     assert url not in str(said)

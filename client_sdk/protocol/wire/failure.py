@@ -41,7 +41,9 @@ class Failure(Enum):
     NOT_HTTP = "it does not answer in HTTP", "correct the port in the URL: another program listens there"
     BROKEN = "the connection broke off", "try again; if it happens again, see its log"
     REDIRECT = "it redirects, which is not followed", "use the URL to which it redirects"
-    KEY = "it does not accept the key", "use a key for this purpose that is in its access file"
+    NO_KEY = "it requires a key", "use a key for this purpose that is in its access file"
+    KEY = "it does not know the key", "use a key for this purpose that is in its access file"
+    ROLE = "the key is for another purpose", "use a key for this purpose that is in its access file"
     NOT_FOUND = "nothing is served at this path", "use the base URL of a collector"
     TOO_MANY = "it accepts no more for now", "wait, or raise the quota of the key or the limit of the proxy"
     INTERNAL = "it failed", "see its log"
@@ -101,7 +103,7 @@ _FULL_DISK_WORDS: Final = (
 _BY_STATUS: Final[Mapping[int, Failure]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
     401: Failure.KEY,
-    403: Failure.KEY,
+    403: Failure.ROLE,
     404: Failure.NOT_FOUND,
     407: Failure.PROXY,
     429: Failure.TOO_MANY,
@@ -120,9 +122,16 @@ def failure_of(error: BaseException) -> Failure:
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
 
-def failure_of_status(status: int) -> Failure:
-    """Return the reason that an HTTP status indicates; the status is not a success."""
-    return _BY_STATUS.get(status, Failure.STATUS)
+def failure_of_status(status: int, *, has_key: bool = True) -> Failure:
+    """Return the cause that an HTTP status other than success indicates.
+
+    Args:
+        status: the status.
+        has_key: whether a key was sent.
+
+    """
+    cause = _BY_STATUS.get(status, Failure.STATUS)
+    return Failure.NO_KEY if cause is Failure.KEY and not has_key else cause
 
 
 def _cause(error: BaseException) -> Failure | None:

@@ -2,23 +2,23 @@
 
 /** For each reason that a browser reveals to a page: what is wrong with the collector, and what to do. */
 export const FAILURES = {
-  timeout: ["it did not answer in time", "check whether it is overloaded, or a firewall drops the packets"],
-  key: ["it does not accept the key", "use a key for this purpose that is in its access file"],
-  not_found: ["nothing is served at this path", "use the base URL of a collector"],
-  proxy: ["the proxy on the way does not connect to it", "correct the proxy's address, or exempt this host from it"],
-  too_many: ["it accepts no more for now", "wait, or raise the quota of the key or the limit of the proxy"],
-  internal: ["it failed", "see its log"],
-  gateway: ["the proxy in front of it gets no answer", "start the collector, or correct the proxy's upstream"],
-  unavailable: ["its store does not answer or is full", "see the collector's log for the state of its store"],
   status: ["it answered with an unexpected status", "use the base URL of a collector"],
+  unavailable: ["its store does not answer or is full", "see the collector's log for the state of its store"],
+  role: ["the key is for another purpose", "use a key for this purpose that is in its access file"],
+  not_found: ["nothing is served at this path", "use the base URL of a collector"],
+  too_many: ["it accepts no more for now", "wait, or raise the quota of the key or the limit of the proxy"],
+  key: ["it does not know the key", "use a key for this purpose that is in its access file"],
+  no_key: ["it requires a key", "use a key for this purpose that is in its access file"],
+  internal: ["it failed", "see its log"],
   hidden: ["it did not answer, or does not allow this page's origin", "see whether it runs, and name the origin in its --cors-origin"],
+  gateway: ["the proxy in front of it gets no answer", "start the collector, or correct the proxy's upstream"],
+  timeout: ["it did not answer in time", "check whether it is overloaded, or a firewall drops the packets"],
 } as const;
 
 const STATUSES: Readonly<Record<number, keyof typeof FAILURES>> = {
   401: "key",
-  403: "key",
+  403: "role",
   404: "not_found",
-  407: "proxy",
   429: "too_many",
   500: "internal",
   502: "gateway",
@@ -26,14 +26,18 @@ const STATUSES: Readonly<Record<number, keyof typeof FAILURES>> = {
   504: "gateway",
 };
 
-/** Return the reason for an HTTP status without a verdict, or for an error of fetch. */
-export function causeOf(failure: unknown): keyof typeof FAILURES {
-  if (typeof failure === "number") return STATUSES[failure] ?? "status";
+/** Return the cause of an HTTP status that brings no verdict, or of an error of fetch. */
+export function causeOf(failure: unknown, hasKey: boolean): keyof typeof FAILURES {
+  if (typeof failure === "number") return failure === 401 && !hasKey ? "no_key" : (STATUSES[failure] ?? "status");
   return (failure as Partial<Error> | undefined)?.name === "TimeoutError" ? "timeout" : "hidden";
 }
 
-/** Return what is wrong with the collector and what to do about it, given a status or an error of fetch. */
-export function explain(failure: unknown, [what, advice]: readonly [string, string] = FAILURES[causeOf(failure)]): string {
+/** Return what is wrong with the collector and what to do about it, of a status or an error of fetch. */
+export function explain(
+  failure: unknown,
+  hasKey: boolean,
+  [what, advice]: readonly [string, string] = FAILURES[causeOf(failure, hasKey)],
+): string {
   const status = typeof failure === "number" ? ` (status ${failure})` : "";
   return `reports wait: the collector cannot be used: ${what}${status}; ${advice}`;
 }

@@ -10,6 +10,7 @@ export const NODE_FAILURES = {
   ],
   tls: ["the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"],
   unknown_name: ["its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"],
+  proxy: ["the proxy on the way does not connect to it", "correct the proxy's address, or exempt this host from it"],
   refused: ["nothing listens at its address", "start it, or correct the host and port in the URL"],
   no_route: ["this machine has no route to it", "check this machine's network"],
   not_http: ["it does not answer in HTTP", "correct the port in the URL: another program listens there"],
@@ -32,17 +33,17 @@ const CODES: readonly (readonly [RegExp, Failure])[] = [
   [/redirect/, "redirect"],
 ];
 
-/** Return the reason for a status, or for an error of fetch, which wraps other errors. */
-export function causeInNode(failure: unknown): Failure {
-  if (typeof failure === "number") return causeOf(failure);
+/** Return the cause of a status, or of an error of fetch, which wraps others. */
+export function causeInNode(failure: unknown, hasKey: boolean): Failure {
+  if (typeof failure === "number") return failure === 407 ? "proxy" : causeOf(failure, hasKey);
   const { name, code, cause, message } = (failure ?? {}) as Partial<Error & { code: unknown }>;
-  const inner = cause ? causeInNode(cause) : "other";
+  const inner = cause ? causeInNode(cause, hasKey) : "other";
   if (inner !== "other") return inner;
   const known = typeof code === "string" ? code : `${name} ${message}`;
   return CODES.find(([pattern]) => pattern.test(known))?.[1] ?? "other";
 }
 
 /** Return what is wrong with the collector and what to do about it. */
-export function explainInNode(failure: unknown): string {
-  return explain(failure, { ...FAILURES, ...NODE_FAILURES }[causeInNode(failure)]);
+export function explainInNode(failure: unknown, hasKey: boolean): string {
+  return explain(failure, hasKey, { ...FAILURES, ...NODE_FAILURES }[causeInNode(failure, hasKey)]);
 }

@@ -85,9 +85,9 @@ export interface Options {
   readonly clock?: () => number;
   readonly coins?: Coins;
   readonly fetch?: typeof globalThis.fetch;
-  /** Explains why a collector cannot be used, given a status or an error of fetch. */
-  readonly explain?: (failure: unknown) => string;
-  /** Runs a task, unless another tab runs the same task. */
+  /** Says why a collector cannot be used, of a status or an error of fetch. */
+  readonly explain?: (failure: unknown, hasKey: boolean) => string;
+  /** Runs a task unless the same task runs in another tab. */
   readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
 }
 
@@ -130,7 +130,6 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #options: Options;
   readonly #metrics = new Map<string, Metric>();
   readonly #coins: Coins;
-  readonly #explain: (failure: unknown) => string;
   readonly #clock: () => number;
   #consent: Consent = false;
   /** The questions that the user has not agreed to, and the declined questions among them, whose data is deleted. */
@@ -159,7 +158,6 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.#registry = registry;
     this.#options = options;
     this.#coins = options.coins ?? systemCoins();
-    this.#explain = options.explain ?? explain;
     this.#clock = options.clock ?? (() => Date.now() / 1000);
     for (const variable in options.strata) {
       if (!registry.variables?.includes(variable)) {
@@ -533,7 +531,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         body,
         headers: {
           "Content-Type": "application/json",
-          ...(uploadKey !== undefined && { Authorization: `Bearer ${uploadKey}` }),
+          ...(uploadKey && { Authorization: `Bearer ${uploadKey}` }),
         },
         keepalive: true, // continues while a page closes; an upload is far below the 64 KiB that browsers then allow
         credentials: "omit",
@@ -550,7 +548,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }
   }
 
-  /** Plan to send within a minute after an instant, unless an earlier time is planned. */
+  #explain(failure: unknown): string {
+    return (this.#options.explain ?? explain)(failure, !!this.#options.uploadKey);
+  }
+
+  /** Send within a minute after an instant, or after an earlier one that was named before. */
   #sendFrom(dueS: number, nowS: number): void {
     if (this.#options.sends === false || dueS >= this.#timedS) return;
     this.#timedS = dueS;

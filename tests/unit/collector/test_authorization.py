@@ -76,6 +76,19 @@ def test_where_there_is_an_upload_key_reports_need_one(
     assert store.tallied_windows() == frozenset()
 
 
+def test_a_missing_key_a_wrong_key_and_a_key_of_another_role_are_told_apart(client: FlaskClient) -> None:
+    def detail(headers: dict[str, str]) -> str:
+        said: str = json.loads(client.post("/v1/reports", data=b"", headers=JSON | headers).text)["detail"]
+        return said
+
+    needs = "and reporting here requires an upload key: send"
+    assert detail({}) == f"no key was sent, {needs} the header 'Authorization: Bearer SECRET'"
+    assert detail(bearer("wrong")) == f"the key that was sent is unknown, {needs} the secret of one"
+    assert detail(bearer(READ)) == f"the key that was sent has another role, {needs} one"
+    answer = client.post("/v1/reports", data=b"", headers=JSON | bearer(UPLOAD))
+    assert (answer.status_code, answer.json and answer.json["code"]) == (400, "invalid_json")
+
+
 def test_the_bearer_of_an_upload_key_reports(client: FlaskClient) -> None:
     answer = client.post("/v1/reports", data=upload().encode(), headers=JSON | bearer(UPLOAD))
     assert answer.status_code == HTTPStatus.OK

@@ -13,6 +13,7 @@ from client_sdk.sending.responses import (
     Rejected,
     Reply,
     Transient,
+    explain,
     judge,
     retry_after_s,
 )
@@ -32,6 +33,19 @@ def test_a_verdict_is_an_acknowledgement() -> None:
 )
 def test_200_without_exactly_a_verdict_comes_from_somebody_else(body: bytes) -> None:
     assert judge(Reply(200, None, body), 2, NOON) == Transient()
+
+
+@for_each(
+    "reply, cause",
+    [
+        (Reply(401, None, b"", has_key=False), "it requires a key (status 401); use a key"),
+        (Reply(401, None, b""), "it does not know the key (status 401); use a key"),
+        (Reply(403, None, b""), "the key is for another purpose (status 403); use a key"),
+    ],
+)
+def test_a_missing_key_an_unknown_key_and_a_key_of_another_role_have_a_sentence_each(reply: Reply, cause: str) -> None:
+    sentence = explain(reply, judge(reply, 1, NOON))
+    assert str(sentence).startswith(f"reports wait: the collector cannot be used: {cause}")
 
 
 def test_no_reply_is_transient() -> None:

@@ -27,7 +27,7 @@ def server() -> Iterator[AnsweringServer]:
 
 
 def test_a_request_holds_the_body_and_nothing_that_tells_devices_apart(server: AnsweringServer) -> None:
-    assert HttpTransport(f"{server.url}/").post(b'{"upload":1}') == Reply(200, None, b"{}")
+    assert HttpTransport(f"{server.url}/").post(b'{"upload":1}') == Reply(200, None, b"{}", has_key=False)
     ((path, headers, content),) = server.requests
     assert (path, content) == ("/v1/reports", b'{"upload":1}')
     assert headers == {
@@ -44,7 +44,7 @@ def test_an_upload_key_is_sent_to_the_collector_and_nowhere_else(server: Answeri
     with AnsweringServer(b"") as elsewhere:
         server.status, server.headers = 307, {"Location": elsewhere.url}
         bearer = HttpTransport(server.url, "secret-canary")
-        assert bearer.post(b"{}") == Reply(307, None, b"{}")
+        assert bearer.post(b"{}") == Reply(307, None, b"{}", has_key=True)
         assert (server.requests[0][1]["Authorization"], elsewhere.requests) == ("Bearer secret-canary", [])
     assert "secret-canary" not in repr(bearer)
 
@@ -65,7 +65,7 @@ def test_a_collector_may_live_below_a_path(server: AnsweringServer) -> None:
 
 def test_status_and_retry_after_come_back(server: AnsweringServer) -> None:
     server.status, server.headers, server.body = 503, {"Retry-After": "7"}, b"later"
-    assert HttpTransport(server.url).post(b"{}") == Reply(503, "7", b"later")
+    assert HttpTransport(server.url).post(b"{}") == Reply(503, "7", b"later", has_key=False)
 
 
 def test_redirects_are_not_followed(server: AnsweringServer) -> None:
@@ -125,7 +125,7 @@ def test_an_endless_reply_is_read_to_the_bound_only(server: AnsweringServer) -> 
 
 def test_a_reply_in_chunks_is_read_to_its_end(server: AnsweringServer) -> None:
     server.pieces = (b'{"accepted":1,', b'"refused":', b"[]}")
-    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b'{"accepted":1,"refused":[]}')
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b'{"accepted":1,"refused":[]}', has_key=False)
 
 
 def test_an_endless_reply_in_chunks_is_read_to_the_bound_only(server: AnsweringServer) -> None:
@@ -151,12 +151,12 @@ def test_an_upload_is_sent_where_no_thread_is_to_be_had(
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
     monkeypatch.setattr(threading.Timer, "start", refuse)
-    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"{}")
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"{}", has_key=False)
 
 
 def test_an_empty_reply_has_an_empty_body(server: AnsweringServer) -> None:
     server.body = b""
-    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"")
+    assert HttpTransport(server.url).post(b"{}") == Reply(200, None, b"", has_key=False)
 
 
 def test_where_nobody_listens_nothing_comes_back() -> None:

@@ -39,7 +39,7 @@ def accept(body: bytes) -> bytes:
 
 
 def refuse(_: bytes) -> bytes:
-    raise CollectorUnavailableError("it does not accept the key", is_refusal=True)
+    raise CollectorUnavailableError("it does not know the key", is_refusal=True)
 
 
 def fail(_: bytes) -> bytes:

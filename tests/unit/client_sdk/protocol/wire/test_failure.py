@@ -16,7 +16,7 @@ def test_the_causes_and_their_advice_are_those_of_the_vectors() -> None:
     assert {name: words for name, words in VECTORS["failures"].items() if name != OF_PAGES} == ours
     assert len({each.what for each in Failure}) == len(Failure)
     for case in VECTORS["statuses"]:
-        assert failure_of_status(case["status"]).name.lower() == case["failure"]
+        assert failure_of_status(case["status"], has_key=case["hasKey"]).name.lower() == case["failure"]
 
 
 def test_the_most_telling_of_wrapped_errors_is_the_cause() -> None:
