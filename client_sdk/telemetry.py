@@ -125,7 +125,8 @@ class Telemetry(Gathering, Consenting):
                 variable; or if a ``trial`` uses a remote collector without HEARSAY_TRIAL=1.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
                 None nor a path; if ``consent`` is neither a bool nor a set of texts; if ``warn_at``
-                is not a list of numbers; or if ``upload_key`` is neither None nor a text.
+                is not a list of numbers; if ``upload_key`` is neither None nor a text; or if
+                ``trial`` is a true value other than True.
 
         """
         folder = app_folder(data_dir)

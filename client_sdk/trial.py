@@ -72,9 +72,12 @@ class Trial(Gathering, Consenting):
         Raises:
             ValueError: if the collector is on another machine, and HEARSAY_TRIAL is not 1; or as
                 `Telemetry` does.
-            RegistryError, TypeError: as `Telemetry` does.
+            TypeError: if ``trial`` is not a bool, or as `Telemetry` does.
+            RegistryError: as `Telemetry` does.
 
         """
+        if options["trial"] is not True:
+            raise TypeError("trial must be True or False")
         is_allowed = os.environ.get(VARIABLE) == "1" or not is_base_url(collector) or is_on_this_machine(collector)
         if not is_allowed:  # a collector that is not a URL is refused later
             raise ValueError(

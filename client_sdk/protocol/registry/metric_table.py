@@ -63,7 +63,7 @@ def _read_date(table: TomlTable, key: Key, _: Mapping[str, Any]) -> date | None:
     day = table.take(key.name)
     if day is not None and (not isinstance(day, date) or isinstance(day, datetime)):
         table.mistake(key.name, "must be a date such as 2027-12-31, without quotes")
-        return None
+        return date.max  # so that it is not said to be missing as well
     return day
 
 

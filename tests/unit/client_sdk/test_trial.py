@@ -40,8 +40,14 @@ expires = 2036-12-31
 
 
 def trial(data_dir: Path | None = None, **options: object) -> Telemetry:
-    given = {"collector": HERE, "consent": True, "clock": FakeClock(), "transport": KeptUploads()} | options
-    return Telemetry(PACED, data_dir=data_dir, trial=True, **given)  # type: ignore[arg-type]
+    given = {"collector": HERE, "consent": True, "clock": FakeClock(), "transport": KeptUploads(), "trial": True}
+    return Telemetry(PACED, data_dir=data_dir, **given | options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["yes", "0", 1, HERE])
+def test_a_trial_is_switched_on_by_true_only(value: object) -> None:
+    with pytest.raises(TypeError, match="trial must be True or False"):
+        trial(None, trial=value)
 
 
 def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,6 +143,15 @@ def test_a_cross_has_no_kind_and_no_key_of_one() -> None:
     assert list(mistakes(m=without(CROSS, "epsilon"), **CROSSED)) == ["metric.m.epsilon"]
 
 
+def test_a_date_in_quotes_is_one_mistake_where_a_date_is_required() -> None:
+    text = registry_text(m=BOOLEAN | {"expires": "2027-12-31"})
+    assert text.count("[budget]\n") == 1
+    paced = text.replace("[budget]\n", '[budget]\nstrategy = "pace"\n')
+    with pytest.raises(RegistryError) as caught:
+        Registry.parse(paced)
+    assert caught.value.mistakes == (("metric.m.expires", "must be a date such as 2027-12-31, without quotes"),)
+
+
 GOOD = registry_text(dark_mode=BOOLEAN, os=USEFUL, often=ORDINAL, visits=COUNT, size=GAUSSIAN, tags=SET, both=CROSS)
 KEYS = ["max", "max_items", "cross", "delta", "utility", "kind", "values", "statistic", "mechanism"]
 VALUES = st.one_of(
