@@ -45,6 +45,9 @@ _CONSENT_HINTS: Final = {
     Recorded.SUPPRESSED: ": consent.current(…).rule says why; to try it anyway, pass consent=True",
 }
 
+_UNKNOWN: Final = (Refusal.UNKNOWN_METRIC.sentence, Refusal.UNKNOWN_EDITION.sentence)
+_SERVE: Final = "start `hearsay-collector serve --trial` with this registry"
+
 _NOTHING: Final = object()
 """A value that is outside the domain of every question."""
 
@@ -155,6 +158,13 @@ class Trial(Gathering, Consenting):
                 return flushed
             time.sleep(AGAIN_S)
 
+    @property
+    def problem(self) -> str | None:
+        """The latest problem, as `Telemetry.problem` has it, with the advice for a trial."""
+        problem = super().problem
+        is_unknown = problem is not None and problem.endswith(_UNKNOWN)
+        return "the collector does not count this trial: " + _SERVE if is_unknown else problem
+
     def _tell(self) -> None:
         """Print each report's outcome and the latest problem, if they are new."""
         with contextlib.suppress(LedgerError):
@@ -193,9 +203,7 @@ class Trial(Gathering, Consenting):
         if entry.outcome == ReportOutcome.UNANSWERED:
             return f"not acknowledged yet for {entry.window}"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
-        is_unknown = entry.outcome in (Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION)
-        hint = "; start `hearsay-collector serve --trial` with this registry" if is_unknown else ""
-        return f"sent for {entry.window}; the collector's answer: {words}{hint}"
+        return f"sent for {entry.window}; the collector's answer: {words}"
 
     def _hint(self, recorded: Recorded) -> str:
         if recorded is Recorded.ALREADY_RECORDED:

@@ -52,8 +52,8 @@ _RETRYABLE = frozenset({Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal
 _SENTENCES = {
     Refusal.UNKNOWN_METRIC: "The collector's registry has no such metric: deploy the registry of the app first.",
     Refusal.UNKNOWN_EDITION: (
-        "The collector's registry has another edition, or the collector runs with --trial: deploy the "
-        "app's registry with its history, or serve without --trial."
+        "The collector does not know this edition: if it runs with --trial, start it without --trial; "
+        "otherwise, deploy the app's registry with its history."
     ),
     Refusal.FORMER_EDITION: "The collector's registry is newer than the app's: add the app's registry to the history.",
     Refusal.WRONG_WINDOW: "The window is not a day, week or month as the metric's definition says.",

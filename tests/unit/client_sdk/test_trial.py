@@ -71,10 +71,24 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.Cap
     assert silent.startswith("dark_mode: no_consent: the user has not agreed")
 
 
+@pytest.mark.parametrize("code", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
+def test_at_an_ordinary_collector_the_only_advice_is_to_start_one_for_trials(
+    code: Refusal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transport = ScriptedTransport()
+    transport.answer(refuse(code))
+    with trial(transport=transport) as telemetry:
+        telemetry.record("dark_mode", value=True)
+        answer, advice = told(capsys)[-2:]
+        assert answer.startswith("dark_mode: sent for 2026-W27; the collector's answer: refused: ")
+        assert advice.startswith("the collector does not count this trial: start `hearsay-collector serve --trial`")
+        assert telemetry.problem == advice
+    assert "deploy" not in answer + advice
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (refuse(Refusal.UNKNOWN_EDITION), "serve --trial"),
         (lambda _: None, "not acknowledged yet"),
     ],
 )
