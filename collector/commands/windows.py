@@ -49,9 +49,12 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
     opened = open_store(**store)
     was_closed = window.text in opened.closed_windows()
     if not was_closed:
-        click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
+        content = _content(opened, window)
         if not yes:
-            _ask(window)
+            _require_terminal(window)
+        click.echo(f"closing window {window} for good: {content}; later reports for it are refused")
+        if not yes:
+            click.confirm("Close it?", abort=True)
     _close(opened, window)
     click.echo(f"window {window} {'was closed already' if was_closed else 'is closed'}")
 
@@ -96,19 +99,17 @@ def _content(store: RedisStore, window: Window) -> str:
     return f"it has {plural(reports, 'report')} of {plural(metrics, 'question')}"
 
 
-def _ask(window: Window) -> None:
-    """Ask whether to close a window.
+def _require_terminal(window: Window) -> None:
+    """Check that a person can confirm the closing of a window.
 
     Raises:
         ConfigError: if nobody can answer.
-        click.Abort: if the answer is no.
 
     """
     if not is_terminal():
         raise ConfigError(
             f"closing window {window} cannot be undone, and there is no terminal to confirm it: add --yes"
         )
-    click.confirm("Close it?", abort=True)
 
 
 def is_terminal() -> bool:

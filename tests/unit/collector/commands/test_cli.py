@@ -99,6 +99,7 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     ) == (1, True)
     unasked = run(*close, TODAY)
     assert (unasked.exit_code, "there is no terminal to confirm it: add --yes" in unasked.stderr) == (1, True)
+    assert "for good" not in unasked.output
     monkeypatch.setattr("collector.commands.windows.is_terminal", lambda: True)
     assert CliRunner().invoke(cli, [*close, TODAY], input="n\n").exit_code == 1
     declined = CliRunner().invoke(cli, [*close, "2026-11-19"], input="n\n").output
