@@ -140,6 +140,15 @@ Nobody must open uploads to everybody by accidentally removing the last upload k
 """
 
 
+ABOVE_KEYS = "applies to the whole file: move it above the first [[key]], because TOML puts lines below into its table"
+"""The error for ``uploads`` in the table of a key."""
+
+READ_ONLY, UPLOADING_ONLY = (
+    f"is only for a key with {roles}: remove it, or give the key that role"
+    for roles in ('role = "read"', 'role = "upload" or "relay"')
+)
+
+
 def load_access(path: Path) -> Access:
     """Read an access file.
 
@@ -213,10 +222,17 @@ def _read_key(table: TomlTable) -> AccessKey:
         table.mistake("sha256", "must be 64 lowercase hex digits, as printed by hearsay-collector key NAME")
         digest = ""
     scope: dict[str, Any] = {}
+    misplaced = {"uploads": ABOVE_KEYS}
     if role is Role.READ:
+        misplaced["quota"] = UPLOADING_ONLY
         scope = {"metrics": _read_metrics(table), "preliminary": table.flag("preliminary")}
     elif role is not None:
+        misplaced |= {"metrics": READ_ONLY, "preliminary": READ_ONLY}
         scope = {"quota": _read_quota(table)}
+    for key, problem in misplaced.items():
+        if table.has(key):
+            table.take(key)
+            table.mistake(key, problem)
     if role is not None:
         table.nothing_else()
     return AccessKey(name, role or Role.READ, bytes.fromhex(digest), **scope)

@@ -94,8 +94,20 @@ MISTAKES = [
     (key_entry("a", "upload", OLD).replace("sha256", "secret"), "secret: is an unknown key"),
     (key_entry("a", "upload", OLD, "quota = 0"), "quota: must be a whole number"),
     (key_entry("a", "upload", OLD, "quota = true"), "quota: must be a whole number"),
-    (key_entry("a", "upload", OLD, "preliminary = true"), "preliminary: is an unknown key"),
-    (key_entry("a", "read", OLD, "quota = 5"), "quota: is an unknown key"),
+    (
+        key_entry("a", "upload", OLD, "preliminary = true"),
+        r'^key\[1\]\.preliminary: is only for a key with role = "read": remove it, or give the key that role$',
+    ),
+    (key_entry("a", "relay", OLD, 'metrics = ["os"]'), r'^key\[1\]\.metrics: is only for a key with role = "read"'),
+    (
+        key_entry("a", "read", OLD, "quota = 5"),
+        r'^key\[1\]\.quota: is only for a key with role = "upload" or "relay": remove it, or give the key that role$',
+    ),
+    (
+        key_entry("a", "read", OLD, 'uploads = "open"'),
+        r"^key\[1\]\.uploads: applies to the whole file: move it above the first \[\[key\]\], because TOML",
+    ),
+    (key_entry("a", "admin", OLD, 'uploads = "open"'), r"key\[1\]\.uploads: applies to the whole file"),
     (key_entry("a", "read", OLD, "metrics = []"), "metrics: must be a list of names"),
     (key_entry("a", "read", OLD, "metrics = [1]"), "metrics: must be a list of names"),
     (key_entry("a", "read", OLD, 'metrics = "os"'), "metrics: must be a list of names"),
