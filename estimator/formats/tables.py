@@ -40,6 +40,9 @@ FOUND_TEXT: Final = "found_text"
 
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
+TRIAL: Final = "trial"
+"""The population of a trial's rows, so that nobody takes them for figures of users."""
+
 DESCRIPTIONS: Final = {
     **{name: statistic.description for name, statistic in STATISTICS.items()},
     **{
@@ -133,8 +136,8 @@ class Row(NamedTuple):
     confidence: Annotated[float, "the confidence of the interval"]
     population: Annotated[
         str,
-        f"always `{POPULATION}`: figures describe the participating devices, which intervals treat as a random "
-        "sample, not the devices whose users decline",
+        f"`{POPULATION}`: figures describe the participating devices, which intervals treat as a random sample, not "
+        f"the devices whose users decline; or `{TRIAL}`: the reports come from a trial by the app's developers",
     ]
     unit: Annotated[
         str | None,
@@ -170,6 +173,11 @@ def rows_of(report: EstimateReport) -> Iterator[Row]:
     The metrics come first, followed by pooled windows, changes, and differences between public
     strata.
     """
+    rows = _rows_of(report)
+    return (row._replace(population=TRIAL) for row in rows) if report.is_trial else rows
+
+
+def _rows_of(report: EstimateReport) -> Iterator[Row]:
     for metric in report.metrics:
         yield from (row for *_, row in metric_rows(metric, report.confidence))
     for pooled in report.pooled:

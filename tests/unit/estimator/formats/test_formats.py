@@ -203,6 +203,15 @@ def test_every_field_of_the_schema_occurs() -> None:
     assert {field for _, field in promised} <= written
 
 
+def test_each_row_of_a_trial_says_that_it_is_of_a_trial_and_no_other_row_does() -> None:
+    for registry, population in ((of_strata.REGISTRY, "taking-part"), (in_trial(of_strata.REGISTRY), "trial")):
+        key = ("dark_mode", registry.metric("dark_mode").edition, Window.parse(of_strata.DAY))
+        report = make_report(registry, [Tally(*key, closed=True, reports=500, counts=[250, 250])])
+        rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](report))))
+        assert rows
+        assert {row["population"] for row in rows} == {population}
+
+
 def _fields(node: Any) -> list[str]:
     if isinstance(node, dict):
         return [*node, *(field for child in node.values() for field in _fields(child))]
