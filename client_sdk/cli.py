@@ -166,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _language(text: str) -> str:
-    if LANGUAGE.fullmatch(text) is None:
+    if re.fullmatch(LANGUAGE, text) is None:
         raise argparse.ArgumentTypeError("must be a language tag, such as de or pt-BR")
     return text
 

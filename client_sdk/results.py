@@ -7,7 +7,6 @@ from enum import Enum, StrEnum
 from typing import ClassVar, Final, NamedTuple
 
 from client_sdk.protocol.errors import HearsayError
-from client_sdk.protocol.wire.verdict import Refusal
 
 
 class Recorded(StrEnum):
@@ -79,14 +78,6 @@ class ReportOutcome(StrEnum):
 
     REJECTED = "rejected"
     """The collector has rejected the report's whole upload."""
-
-
-_OUTCOMES: dict[str, ReportOutcome | Refusal] = {outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)}
-
-
-def outcome_named(text: str) -> str:
-    """Return the outcome for a ledger's code; a later version's code is returned unchanged."""
-    return _OUTCOMES.get(text, text)
 
 
 class FlushOutcome(StrEnum):

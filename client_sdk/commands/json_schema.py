@@ -64,7 +64,7 @@ def _stopped() -> Schema:
 
 
 def _variables() -> Schema:
-    values = listing({"type": "string", "pattern": f"^{VALUE.pattern}$"}, 1, MOST_STRATA) | {"uniqueItems": True}
+    values = listing({"type": "string", "pattern": f"^{VALUE}$"}, 1, MOST_STRATA) | {"uniqueItems": True}
     return {
         "type": "object",
         "description": "public variables, whose values devices send without randomization",
@@ -88,7 +88,7 @@ def _sentences() -> Schema:
     return {
         "type": "object",
         "description": "the app's own sentences for users, by language",
-        "propertyNames": {"pattern": f"^{LANGUAGE.pattern}$"},
+        "propertyNames": {"pattern": f"^{LANGUAGE}$"},
         "additionalProperties": closed({key: {"type": "object"} for key in sorted(keys)}, 0),
     }
 

@@ -23,11 +23,12 @@ from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.queue import deadline
 from client_sdk.ledger.retry_times import EXCHANGE_S, Retry
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
-from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.protocol.wire.verdict import Verdict
 
 MAX_UNDER_WAY = 512
 """The maximum number of unsettled uploads, which take a hundred thousand bytes. It suffices to send

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Final
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.wire.verdict import MetricEdition
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.protocol.wire.verdict import MetricEdition
 
 MOST_KEPT: Final = 20
 """The maximum number of stored registries: enough to describe every report of several years. They

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from client_sdk.host import forks
 from client_sdk.ledger.charges import Periods, latest_s, spent_nanos
 from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.window_steps import later
-from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, outcome_named
+from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, ReportOutcome
 
 if TYPE_CHECKING:
     import sqlite3
@@ -69,10 +70,16 @@ def _float_floor(nanos: int) -> float:
 
 
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that was sent from the device, sorted by window and metric."""
+    """Return every report that has left the device, sorted by window and metric.
+
+    The outcome that a later version has stored remains a text.
+    """
+    with forks.importing():
+        from client_sdk.protocol.wire.verdict import Refusal  # noqa: PLC0415 2 ms, and most programs show no history
+    outcomes: dict[str, str] = {outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)}
     rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
     return [
-        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
+        HistoryEntry(metric, edition, window, symbol, outcomes.get(outcome, outcome))
         for metric, edition, window, symbol, outcome in rows
     ]
 

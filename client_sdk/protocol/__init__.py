@@ -16,6 +16,9 @@ and the same edition in every version and on every machine.
 * Refusal codes are never renamed or given another meaning. A new protocol version may add codes.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError, WindowError
@@ -24,8 +27,10 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window, WindowKind
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
-from client_sdk.protocol.wire.strict_json import Malformed, MalformedError
-from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal, Verdict
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.wire.strict_json import Malformed, MalformedError
+    from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal, Verdict
 
 __all__ = [
     "CLOCK_SKEW_S",
@@ -54,3 +59,26 @@ __all__ = [
     "WindowError",
     "WindowKind",
 ]
+
+_OF_ANSWERS = {
+    "CLOCK_SKEW_S": "verdict",
+    "Malformed": "strict_json",
+    "MalformedError": "strict_json",
+    "Refusal": "verdict",
+    "Verdict": "verdict",
+}
+"""The module in `client_sdk.protocol.wire` that defines each name about a collector's answer."""
+
+
+def __getattr__(name: str) -> object:
+    """Import a name about a collector's answer when it is first used."""
+    if name not in _OF_ANSWERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.wire.{_OF_ANSWERS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the names in the package, including public names that are not imported yet."""
+    return sorted({*globals(), *__all__})

@@ -19,9 +19,9 @@ GREATEST_EPSILON = Decimal(20)
 """The maximum epsilon. With a larger epsilon, fewer than one report in 10**8 would differ from the
 answer, and 64-bit numerators would represent such a probability too coarsely."""
 
-_LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
-"""The format of ``ln`` of a number in ASCII digits, which every programming language reads in the
-same way. More than 40 digits would not affect any channel."""
+_LOGARITHM = r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)"
+"""``ln`` of a number in ASCII digits, which every programming language reads in the same way. 40
+digits are more than affect any channel."""
 
 
 class RequestedEpsilon(NamedTuple):
@@ -60,7 +60,7 @@ class RequestedEpsilon(NamedTuple):
 
     @classmethod
     def _parse_logarithm(cls, raw: str) -> "RequestedEpsilon":
-        match = _LOGARITHM.fullmatch(raw)
+        match = re.fullmatch(_LOGARITHM, raw)
         if match is None:
             raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')
         odds = Fraction(match[1])

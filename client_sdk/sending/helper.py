@@ -21,7 +21,6 @@ from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending.timing import LIFE_S
-from client_sdk.sending.transactions import Found, Look, attempt
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
@@ -31,6 +30,8 @@ _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.sending.transactions import Found
 
 T = TypeVar("T")
 
@@ -156,6 +157,8 @@ def send(  # noqa: PLR0913 tests pass other clocks
     uploads. New reports that became due during a request get a new random instant: see
     `client_sdk.sending.timing`.
     """
+    from client_sdk.sending.transactions import attempt  # noqa: PLC0415 3 ms, which the app saves
+
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
         look = partial(_look, now_s=clock(), groups=groups, may_resend=may_resend)
@@ -173,6 +176,8 @@ def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str
     No report is sent if a program that started later has stored that the user does not agree. The
     program stores this in a transaction, so that it happens either before or after this function.
     """
+    from client_sdk.sending.transactions import Look  # noqa: PLC0415 as in `send`
+
     parcel = None
     if device.agrees(connection):
         parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)

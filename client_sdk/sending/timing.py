@@ -11,12 +11,16 @@ times are independent: the response to one upload affects neither the time nor t
 another upload.
 """
 
+from __future__ import annotations
+
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.ledger.backoff import Uniform, next_delay_s
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_times import Retry
+
+if TYPE_CHECKING:
+    from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
 """The retry of an upload follows another upload after a random time of up to a quarter of an hour,

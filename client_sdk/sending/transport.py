@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
 from client_sdk.protocol.wire.base_url import check_address, proxies_to
-from client_sdk.protocol.wire.failure import Failure, failure_of
-from client_sdk.protocol.wire.verdict import STOPPED
-from client_sdk.sending.responses import Reply
 from client_sdk.sending.timing import CONNECT_TIMEOUT_S, DEADLINE_S, READ_TIMEOUT_S
 
 if TYPE_CHECKING:
     import requests
 
+    from client_sdk.protocol.wire.failure import Failure
     from client_sdk.sending.deadline import ExchangeDeadline
+    from client_sdk.sending.responses import Reply
 
 REPORTS_PATH = "/v1/reports"
 
@@ -76,7 +75,10 @@ class HttpTransport:
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
 
-            from client_sdk.sending.deadline import ExchangeDeadline  # noqa: PLC0415 3 ms, for its sockets
+            from client_sdk.protocol.wire.failure import Failure, failure_of  # noqa: PLC0415 with the next three, 4 ms
+            from client_sdk.protocol.wire.verdict import STOPPED  # noqa: PLC0415
+            from client_sdk.sending.deadline import ExchangeDeadline  # noqa: PLC0415
+            from client_sdk.sending.responses import Reply  # noqa: PLC0415
         deadline = ExchangeDeadline(DEADLINE_S)
         try:
             with deadline.kept(), requests.Session() as session:

@@ -15,22 +15,22 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from client_sdk.answers.schedule import Schedule
+from client_sdk.host import forks
 from client_sdk.ledger import erase
 from client_sdk.ledger.backoff import Uniform, jitter
-from client_sdk.ledger.retry_times import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
-from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
-from client_sdk.sending import transactions
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient
 from client_sdk.sending.timing import LEDGER_DEADLINE_S, Departure, Departures
-from client_sdk.sending.transactions import Departed, Found, Look, attempt
 from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
 
     from client_sdk.answers.budget_alerts import BudgetWatch
+    from client_sdk.ledger.retry_times import Retry
+    from client_sdk.protocol.wire.failure import Failure
+    from client_sdk.sending.responses import AttemptOutcome, Reply
+    from client_sdk.sending.transactions import Found, Look
 
 
 class _State(Enum):
@@ -223,6 +223,8 @@ class Uploader:
             return False
 
     def _attempt(self) -> None:
+        with forks.importing():
+            from client_sdk.sending import transactions  # noqa: PLC0415 3 ms, and short programs send nothing
         with self._changed:
             (news, retry), hurried = self._departures.take(time.monotonic()), False
             if news:
@@ -236,7 +238,7 @@ class Uploader:
             look_now: Callable[[sqlite3.Connection], Found] = partial(look_at, now_s=self._clock())
         except ClockError as error:
             look_now = partial(_refuse, error)  # the ledger thread reports the problem
-        look = attempt(
+        look = transactions.attempt(
             partial(self._ledger_thread.run, timeout_s=LEDGER_DEADLINE_S),
             look_now,
             self._transport,
@@ -247,19 +249,21 @@ class Uploader:
             note=self._note,
         )
         match look.sent:
-            case Departed.NOTHING:
+            case transactions.Departed.NOTHING:
                 self._plan(look.pending, hurried=hurried)
                 self._rest(look, news=news)
-            case Departed.WITHHELD:
-                self._back_off(_State.WAITING)  # the next attempt drops the upload, unless the user agrees again
-            case Departed.UPLOAD:
+            case transactions.Departed.WITHHELD:
+                self._back_off(_State.WAITING)  # the next look drops the upload, unless the user agrees again
+            case transactions.Departed.UPLOAD:
                 with self._changed:
                     self._has_dropped |= look.has_dropped
                 self._plan(look.pending)
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store the result of an attempt, for developers and flushes, and its time."""
+        """Store the result of an attempt for developers and flushes, and the attempt's time."""
+        from client_sdk.sending.responses import Acknowledged, Rejected, Reply, Transient  # noqa: PLC0415 as above
+
         self.problem = problem
         with self._changed:
             self._departures.part(upload, time.monotonic())

@@ -31,8 +31,8 @@ channel's table. A larger delta could expose one device in a hundred."""
 Variables = Mapping[str, tuple[str, ...]]
 """Public variables, each with its values."""
 
-VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
-"""A value of a public variable: a word or a version that needs no quotes anywhere."""
+VALUE: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
+"""A value of a public variable: a word or a version that needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
 """The maximum number of a question's strata. With more strata, a stratum could have so few devices
@@ -334,7 +334,7 @@ def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
 def _are_values(values: object) -> bool:
     if not isinstance(values, list) or not 1 <= len(values) <= MOST_STRATA:
         return False
-    return all(isinstance(value, str) and VALUE.fullmatch(value) for value in values) and len(set(values)) == len(
+    return all(isinstance(value, str) and re.fullmatch(VALUE, value) for value in values) and len(set(values)) == len(
         values
     )
 

@@ -5,6 +5,7 @@ file is parsed strictly, and every mistake is reported with its metric and key.
 """
 
 import logging
+import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -36,13 +37,6 @@ from client_sdk.protocol.sentences import (
 )
 from client_sdk.protocol.toml_table import MAX_TEXT, MOST_DEVICES, TomlTable, is_text, suggestion
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.verdict import (
-    MAX_STOPPED,
-    MAX_STOPPED_CHARS,
-    MetricEdition,
-    encode_stopped,
-    stopped_metric,
-)
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +105,7 @@ class Registry:
     budget: Budget
     metrics: Mapping[str, Metric]
     source: str = field(default="", repr=False, compare=False)
-    stopped: tuple[MetricEdition, ...] = ()
+    stopped: tuple[tuple[str, str], ...] = ()
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     former: tuple[Former, ...] = ()
@@ -362,11 +356,20 @@ def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tup
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
 
-def _read_stopped(top: TomlTable) -> tuple[MetricEdition, ...]:
+def _read_stopped(top: TomlTable) -> tuple[tuple[str, str], ...]:
     raw = top.take("stopped")
+    if raw is None:
+        return ()
+    from client_sdk.protocol.wire.verdict import (  # noqa: PLC0415 2 ms, for a collector's registry
+        MAX_STOPPED,
+        MAX_STOPPED_CHARS,
+        encode_stopped,
+        stopped_metric,
+    )
+
     entries: list[object] = raw if isinstance(raw, list) else []
     metrics = tuple(named for named in map(stopped_metric, entries) if named is not None)
-    if raw is not None and (not entries or len(metrics) < len(entries) or len(set(metrics)) < len(metrics)):
+    if not entries or len(metrics) < len(entries) or len(set(metrics)) < len(metrics):
         top.mistake("stopped", 'must list metrics and their editions, each once: ["dark_mode:0123456789ab"]')
     if len(metrics) > MAX_STOPPED or len(encode_stopped(metrics)) > MAX_STOPPED_CHARS:
         top.mistake(
@@ -498,7 +501,7 @@ def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[s
     read = {}
     for language, table in raw.items():
         place = f"sentences.{language}"
-        if LANGUAGE.fullmatch(language) is None:
+        if re.fullmatch(LANGUAGE, language) is None:
             mistakes.append((place, "is not a language tag; write one, such as de or pt-BR"))
             continue
         own = dict(flattened(table))

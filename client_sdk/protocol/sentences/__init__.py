@@ -29,10 +29,10 @@ PURPOSE: Final = "purpose."
 TITLE: Final = "title."
 """The prefix of the key of a question's title, which only its app can translate."""
 
-LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+LANGUAGE: Final = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 """A tag such as de or pt-BR (RFC 5646)."""
 
-_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER: Final = r"\{(\w+)\}"
 
 
 class Sentences:
@@ -55,7 +55,7 @@ class Sentences:
         Braces in a purpose, which an app writes, remain unchanged.
         """
         words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
-        return _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), self.texts[key])
+        return re.sub(_PLACEHOLDER, lambda match: words.get(match[1], match[0]), self.texts[key])
 
     def __contains__(self, key: str) -> bool:
         """Whether there is a sentence with a key."""
@@ -122,5 +122,5 @@ def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names of the placeholders in a sentence."""
-    return set(_PLACEHOLDER.findall(text))
+    """Return the names that a sentence contains in braces."""
+    return set(re.findall(_PLACEHOLDER, text))

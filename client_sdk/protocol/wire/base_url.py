@@ -9,7 +9,7 @@ _MOST_PART = 63
 """The maximum length of a part of a host name (RFC 1035, section 2.3.4)."""
 
 _BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
-_THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
+_THIS_MACHINE = rf"localhost|127(\.{_BYTE}){{3}}|::1"
 """The loopback host name and addresses. Traffic to them never leaves this machine (RFC 1122,
 section 3.2.1.3; RFC 4291, section 2.5.3).
 
@@ -42,7 +42,7 @@ def is_base_url(text: str) -> bool:
 
 def is_on_this_machine(base_url: str) -> bool:
     """Whether the host of a base URL is this machine."""
-    return _THIS_MACHINE.fullmatch(urlsplit(base_url).hostname or "") is not None
+    return re.fullmatch(_THIS_MACHINE, urlsplit(base_url).hostname or "", re.ASCII) is not None
 
 
 def is_readable_on_the_way(base_url: str) -> bool:

@@ -27,7 +27,8 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 
 import client_sdk
-import client_sdk.sending.deadline  # as hostile as others, although the product loads it when it sends
+import client_sdk.sending.deadline  # as hostile as others, although the product loads these two when it sends
+import client_sdk.sending.transactions
 from client_sdk import Recorded, Telemetry
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol.registry.registry import Registry
