@@ -64,7 +64,7 @@ def test_a_registry_is_looked_through_metric_by_metric(registry_file: Path) -> N
     assert not [text for text in warnings if "metric.os expired" in text]
 
 
-def test_a_stop_of_an_unknown_question_is_a_warning(registry_file: Path) -> None:
+def test_a_stop_of_an_unknown_metric_is_a_warning(registry_file: Path) -> None:
     registry_file.write_text(f'stopped = ["os:0123456789ab"]\n{REGISTRY_TEXT}')
     _, results = check_registry(registry_file, TODAY)
     sentence = f'"os:0123456789ab"; did you mean "os:{REGISTRY.metric("os").edition}"?'

@@ -29,7 +29,7 @@ def test_a_store_that_is_ready_for_a_registry_remembers_its_editions(embedded_ur
     store.disconnect()
 
 
-def test_a_start_or_reload_warns_once_of_a_stop_that_stops_no_known_question(
+def test_a_start_or_reload_warns_once_of_a_stop_that_stops_no_known_metric(
     embedded_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = RedisStore(embedded_url)

@@ -158,7 +158,7 @@ def test_a_history_of_other_bytes_is_refused(tmp_path: Path) -> None:
         history.read(path)
 
 
-def test_a_stop_of_a_question_that_no_file_defines_is_named_with_what_was_meant(tmp_path: Path) -> None:
+def test_a_stop_of_a_metric_that_no_file_defines_is_named_with_what_was_meant(tmp_path: Path) -> None:
     former, now = (Registry.parse(text).metric("theme").edition for text in (FIRST, SECOND))
     dark = Registry.parse(FIRST).metric("dark").edition
     typo = f"theme:{now[:-1]}{'0' if now[-1] != '0' else '1'}"
