@@ -313,6 +313,7 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--statement", "--at-most", 5), "--at-most requires --check"),
         (("--check", "--at-most", 0), "'0' must be a number"),
         (("--check", "--against", "nowhere.toml"), "cannot be read"),
+        (("--check", "--against", "nowhere:metrics.toml"), "is neither a file nor a revision in git"),
         (("--statement", "--today", "yesterday"), "yesterday"),
         (("--check", "--today", "9999-12-31"), "--today must not be after the year 9998"),
     ],
