@@ -38,8 +38,8 @@ def page() -> str:
     modules = listed()
     rows = "".join(f"| `{module}` | {lines_of(module)} | {guarantee} |\n" for module, guarantee in modules.items())
     table = f"| module | lines | what it guarantees |\n| --- | --- | --- |\n{rows}"
-    total = f"**{len(modules)} modules, {sum(map(lines_of, modules)):,} lines**"
-    text = re.sub(r"\*\*\d+ modules, [\d,]+ lines\*\*", total, PAGE.read_text(encoding="utf-8"))
+    total = rf"**{len(modules)} modules,\g<1>{sum(map(lines_of, modules)):,} lines**"
+    text = re.sub(r"\*\*\d+ modules,(\s)[\d,]+ lines\*\*", total, PAGE.read_text(encoding="utf-8"))
     return TABLE.sub(lambda found: f"{found[1]}{table}{found[2]}", text)
 
 
