@@ -17,7 +17,8 @@ ever cause an error (fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; W
 sequence Bonferroni procedure for testing multiple endpoints"). The upper end is found in the same
 way from the highest point down. All ranges at a point are used together in its test; no fit selects
 among them. With few reports, the errors of these ranges add up to half of the interval's error
-(Bonferroni). With more reports, their level limits errors at each end to 5% of all tallies
+(Bonferroni). With more reports, ranges that are too noisy to reject the probability are omitted
+(`Ranges.useful`), and the level of the others limits errors at each end to 5% of all tallies
 (`Ranges.tests`). In measurements, at least one end was wrong in at most 5% of tallies (of
 populations with a quantile next to a gap). This is not proved: inside the range, an end is wrong
 only if the tests of all points beyond it are wrong too.
@@ -154,16 +155,28 @@ def quantile_intervals(
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
-    tests = WIDTHS.size if tally.counts.sum() < EXACT_BELOW else tally.ranges.tests
-    high, low = tally.after.nearest(family * tests)[1], tally.before.nearest(family * tests)[0]
+    lower = [_joint(tally, probability, family) for probability in probabilities]
+    upper = [_joint(tally, 1 - probability, family) for probability in probabilities]
+    highs = {joint: tally.after.nearest(*joint)[1] for joint in set(lower)}
+    lows = {joint: tally.before.nearest(*joint)[0] for joint in set(upper)}
     intervals = []
-    for probability in probabilities:
+    for probability, of_lower, of_upper in zip(probabilities, lower, upper, strict=True):
+        high, low = highs[of_lower], lows[of_upper]
         reaches, is_reached = high[:-1] >= probability, low[:-1] >= probability
         first = int(reaches.argmax()) if reaches.any() else points.size - 1
         last = points.size - 1 - (is_reached.size if is_reached.all() else int((~is_reached[::-1]).argmax()))
         least = first if is_of_points else max(0, first - 1)
         intervals.append((float(points[least]), float(points[max(least, last)])))
     return intervals
+
+
+def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
+    """Return the number of tests at each point for an end, and the index of the first width."""
+    reports = int(tally.counts.sum())
+    if reports < EXACT_BELOW:
+        return family * WIDTHS.size, 0
+    first = tally.ranges.useful(reach, reports, family)
+    return family * float(tally.ranges.tests[first]), first
 
 
 SMALL_SHARE: Final = 100

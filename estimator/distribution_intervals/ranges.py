@@ -19,6 +19,7 @@ any answer lies between 0 and 1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -55,6 +56,12 @@ by 2 to 8% at epsilon 1, and by 7% (square wave) to 28% (hierarchical) at epsilo
 MANY: Final = 1000
 """The minimum number of reports for which the reference depends on the tally. With fewer reports,
 limits are often Bernstein's, which are proved only for scores that do not depend on the tally.
+"""
+
+LUCK: Final = 0.5
+"""The deviation, in standard errors, on which a quantile's test may count. Ranges that can reject
+the quantile's level only with more luck are omitted: even if the distribution function is 0 or 1,
+they reject the level in less than 31% of tallies. With less luck, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
@@ -96,7 +103,7 @@ class Noise:
         kurtosis = np.where(variances > SILENT, central / np.maximum(variances, SILENT) ** 2, 0.0)
         return cls(variances.min(axis=1), variances.max(axis=1), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=1))
 
-    def at(self, *places: NDArray[np.int64]) -> Noise:
+    def at(self, *places: NDArray[np.int64] | slice) -> Noise:
         """Return the noise of the scores with the given indices."""
         return Noise(self.least[places], self.most[places], self.span[places], self.enough[places])
 
@@ -276,7 +283,10 @@ class Ranges:
         before: the ranges that end at each point. For counts, they end one cell later, because F
             keeps its value until the next count. The mean of F over such a range is at most F at
             the point.
-        tests: the effective number of independent tests among the tests of all ranges at a point.
+        tests: the effective number of independent tests among the tests of all ranges at a point
+            that have at least each width, shape (widths,).
+        deviations: the standard deviation of a report's score for a range of each width, under the
+            reference answers, shape (widths,).
 
     """
 
@@ -285,7 +295,8 @@ class Ranges:
     scores: Scores
     after: Side
     before: Side
-    tests: float
+    tests: Floats
+    deviations: Floats
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
@@ -295,23 +306,61 @@ class Ranges:
         points = histogram.points
         places = np.arange(points.size)
         widths = WIDTHS[:, np.newaxis]
+        law = reference_laws(histogram)[reference]
         return Ranges(
             histogram,
             points,
             scores,
             Side.from_places(histogram, scores.integrals, places + np.zeros_like(widths)),
             Side.from_places(histogram, scores.integrals, places + histogram.is_of_points - widths),
-            joint_tests(scores.integrals, reference_laws(histogram)[reference]),
+            joint_tests(scores.integrals, law),
+            deviations_of(scores.integrals, law),
         )
 
+    def useful(self, reach: float, reports: int, family: int) -> int:
+        """Return the index of the smallest width whose test can reject a quantile's level.
 
-def joint_tests(integrals: Floats, law: Floats) -> float:
-    """Return the effective number of independent tests of the ranges at the first point.
+        The distribution function lies between 0 and 1. If the half-width of a range's interval
+        exceeds the distance from the level to 0 or 1, the range rejects the level only by luck (see
+        `LUCK`). Without its test, the other tests may use a larger part of the error. This is valid
+        because the choice depends on the counts only through the reference answers. If no range can
+        reject the level, all are used.
 
-    No other point has more ranges on the grid. If the distribution function F is constant, the
-    largest deviation of the estimates for these ranges, in standard errors, is the maximum of
-    correlated normal variables. Half of the interval's error probability, divided by the returned
-    number, is the level of a single test at the 95% quantile of this maximum.
+        Args:
+            reach: the distance from the level to 0 (a lower end) or to 1 (an upper end).
+            reports: the number of reports, at least 1.
+            family: the number of intervals that must be valid simultaneously.
+
+        """
+        needed = np.array([z_of(family * tests) - LUCK for tests in self.tests.tolist()]) * self.deviations
+        can_reject = needed <= reach * math.sqrt(reports)
+        return int(can_reject.argmax())
+
+
+def deviations_of(integrals: Floats, law: Floats) -> Floats:
+    """Return the standard deviations of the ranges' scores at the first point, shape (widths,).
+
+    A range that is wider than the grid has the deviation of the whole grid.
+
+    Args:
+        integrals: the scores of the integrals of F, shape (m, k + 1).
+        law: the law of the symbols for the reference answers, shape (m,).
+
+    """
+    widths = np.minimum(WIDTHS, integrals.shape[1] - 1)
+    means = integrals[:, widths] / widths
+    deviations: Floats = np.sqrt(law @ (means - law @ means) ** 2)
+    return deviations
+
+
+def joint_tests(integrals: Floats, law: Floats) -> Floats:
+    """Return the effective numbers of independent tests of the ranges of at least each width.
+
+    The ranges begin at the first point, because no other point has more ranges on the grid. If the
+    distribution function F is constant, the largest deviation of the estimates for these ranges, in
+    standard errors, is the maximum of correlated normal variables. Half of the interval's error
+    probability, divided by the returned number, is the level of a single test at the 95% quantile
+    of this maximum. Ranges wider than the grid agree with the widest range on the grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -323,8 +372,11 @@ def joint_tests(integrals: Floats, law: Floats) -> float:
     deviations = (within - law @ within) * np.sqrt(law)[:, np.newaxis]
     deviations /= np.sqrt((deviations**2).sum(axis=0))
     root = np.linalg.qr(deviations, mode="r")
-    largest = (np.random.default_rng(SEED).standard_normal((DRAWS, len(root))) @ root).max(axis=1)
-    return max(1.0, tail_of(1) / NormalDist().cdf(-float(np.quantile(largest, CONFIDENCE))))
+    drawn = np.random.default_rng(SEED).standard_normal((DRAWS, len(root))) @ root
+    largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]
+    quantiles = np.quantile(largest, CONFIDENCE, axis=0)
+    tests = [max(1.0, tail_of(1) / NormalDist().cdf(-each)) for each in quantiles.tolist()]
+    return np.array(tests + [1.0] * (WIDTHS.size - len(tests)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -353,9 +405,10 @@ class Seen:
         errors = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
         object.__setattr__(self, "errors", errors)
 
-    def nearest(self, family: float) -> tuple[Floats, Floats]:
-        """Return the nearest limits over all widths at each point, each of shape (points,)."""
-        lows, highs = limits(self.means, self.variances, self.noise, self.reports, family)
+    def nearest(self, family: float, first: int) -> tuple[Floats, Floats]:
+        """Return the nearest limits at each point over all widths from a given index on."""
+        wide = slice(first, None)
+        lows, highs = limits(self.means[wide], self.variances[wide], self.noise.at(wide), self.reports, family)
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:

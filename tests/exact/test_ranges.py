@@ -28,6 +28,7 @@ from estimator.distribution_intervals.intervals import (
 )
 from estimator.distribution_intervals.ranges import (
     DRAWS,
+    LUCK,
     MANY,
     REFERENCES,
     WIDTHS,
@@ -212,14 +213,54 @@ def test_unrelated_ranges_reject_together_as_rarely_as_an_end_may_err() -> None:
     scores = np.zeros((2 * ranges.size, POINTS + 1))
     scores[::2, ranges], scores[1::2, ranges] = np.eye(ranges.size), -np.eye(ranges.size)
     law = np.full(len(scores), 1 / len(scores))
-    rejected = 1 - NormalDist().cdf(z_of(joint_tests(scores, law))) ** ranges.size
+    tests = joint_tests(scores, law)
     error = 1 - CONFIDENCE
-    assert abs(rejected - error) < Z * math.sqrt(error * (1 - error) / DRAWS)
+    assert tests[ranges.size - 1] == 1
+    for first in range(ranges.size - 1):
+        rejected = 1 - NormalDist().cdf(z_of(tests[first])) ** (ranges.size - first)
+        assert abs(rejected - error) < Z * math.sqrt(error * (1 - error) / DRAWS)
 
 
 def test_ranges_that_agree_are_worth_one_test() -> None:
     alike = np.tile(np.arange(2.0)[:, np.newaxis], POINTS + 1)
-    assert joint_tests(alike, np.array([0.5, 0.5])) == 1
+    assert joint_tests(alike, np.array([0.5, 0.5])).tolist() == [1] * WIDTHS.size
+
+
+@BY_REFERENCE
+@BY_NAME
+def test_a_range_has_the_deviation_of_its_score_for_the_reference_answers(name: str, reference: int) -> None:
+    ranges = Ranges.from_histogram(histogram(name), reference)
+    counts = np.rint(reference_laws(ranges.histogram)[reference] * 10**12).astype(np.int64)
+    tally = TallyRanges.from_counts(ranges.histogram, counts, np.full(ranges.histogram.bins, 1 / (POINTS - 1)))
+    is_on_grid = WIDTHS <= POINTS
+    deviations = np.sqrt(tally.after.variances[is_on_grid, 0])
+    assert np.allclose(ranges.deviations[is_on_grid], deviations, rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("reports", [1000, 10_000, 10**6])
+@pytest.mark.parametrize("reach", QUANTILES)
+@BY_NAME
+def test_a_quantile_omits_only_ranges_that_seldom_reject_its_level(name: str, reach: float, reports: int) -> None:
+    """Even if the distribution function is as far from the level as it can be."""
+    ranges = Ranges.from_histogram(histogram(name), 0)
+    first = ranges.useful(reach, reports, 1)
+    rejected = [
+        NormalDist().cdf(reach / (deviation / math.sqrt(reports)) - z_of(tests))
+        for tests, deviation in zip(ranges.tests.tolist(), ranges.deviations.tolist(), strict=True)
+    ]
+    seldom = NormalDist().cdf(-LUCK)
+    assert all(chance < seldom for chance in rejected[:first])
+    assert rejected[first] >= seldom or (first == 0 and max(rejected) < seldom)
+
+
+def test_a_quantile_near_an_end_is_narrower_without_the_tests_of_noisy_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = histogram("SquareWave 1")
+    law = grid.law.symbol_law(np.eye(POINTS)[0])
+    tally = TallyRanges.from_counts(grid, np.rint(law * 10_000).astype(np.int64), np.eye(grid.bins)[0])
+    [(_, without)] = quantile_intervals(tally, [0.95])
+    monkeypatch.setattr(Ranges, "useful", lambda *_: 0)
+    [(_, high)] = quantile_intervals(tally, [0.95])
+    assert without < high
 
 
 @pytest.mark.parametrize("reports", [1, 7, 49])
