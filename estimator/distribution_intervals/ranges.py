@@ -408,7 +408,8 @@ class Seen:
     def nearest(self, family: float, first: int) -> tuple[Floats, Floats]:
         """Return the nearest limits at each point over all widths from a given index on."""
         wide = slice(first, None)
-        lows, highs = limits(self.means[wide], self.variances[wide], self.noise.at(wide), self.reports, family)
+        reports = self.reports if isinstance(self.reports, int) else self.reports[wide]
+        lows, highs = limits(self.means[wide], self.variances[wide], self.noise.at(wide), reports, family)
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
