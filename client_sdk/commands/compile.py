@@ -47,6 +47,7 @@ MECHANISMS: Final = (
     "exponential",
     "hierarchical",
     "one-of",
+    "pair-geometry",
 )
 """The mechanisms that the SDK for browsers and Node can use."""
 

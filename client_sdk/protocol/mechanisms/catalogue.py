@@ -126,6 +126,7 @@ class Mechanism(NamedTuple):
 AUTO: Final = "auto"
 ONE_OF: Final = "one-of"
 ONE_BIT: Final = "one-bit"
+PAIRS: Final = "pair-geometry"
 
 _OF_NUMBERS: Final = ("mean", "distribution", "quantiles")
 
@@ -192,6 +193,7 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
         Mechanism("rotated-axes", "client_sdk.protocol.mechanisms.rotated_axes:RotatedAxes", "ball"),
         Mechanism("grouped-geometry", "client_sdk.protocol.mechanisms.grouped_geometry:GroupedGeometry", "cells"),
         Mechanism(ONE_OF, "client_sdk.protocol.mechanisms.one_of:OneOf", "members"),
+        Mechanism(PAIRS, "client_sdk.protocol.mechanisms.pair_geometry:PairGeometry", "members"),
         Mechanism("crosses", "client_sdk.protocol.mechanisms.crosses:Crosses", "features"),
     )
 }
@@ -319,20 +321,23 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the name of the mechanism for sets of at most ``drawn`` values.
 
-    This mechanism estimates the share of a rare value with the smallest variance. K-ary randomized
-    response favors all members of a set. A design favors a block that contains one drawn member,
-    which is better if there are many values and epsilon is small. A report about one drawn value is
-    best if a set may contain most of the values.
+    This mechanism gives the share of a rare value the smallest variance. K-ary randomized response
+    favors all members of a set. Blocks around members are better if there are many values and
+    epsilon is small: blocks around two drawn members, or, for sets of one, a design. Asking about
+    one drawn value is best if a set may contain most of the values.
     """
-    from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 2 ms
 
     gap = (odds - 1) ** 2
     favoring_all = (values + drawn * odds - 1) / gap
     asking_one = values * odds / gap
     block_size = designs.best_subset_size(values + 1, odds)
     favoring_one = drawn**2 * designs.rare_variance(values + 1, block_size, odds)
+    blocks = pair_geometry.best_blocks(values, drawn, odds)
     if asking_one < min(favoring_all, favoring_one):
         return ONE_OF
+    if blocks is not None and blocks.rare_variance(odds) * GOOD_ENOUGH < min(favoring_all, favoring_one):
+        return PAIRS
     return designs.K_ARY if favoring_all <= GOOD_ENOUGH * favoring_one else category_mechanism(values + 1, odds)
 
 

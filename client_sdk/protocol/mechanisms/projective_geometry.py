@@ -88,6 +88,11 @@ class ProjectiveGeometry(Channel):
         return self._firsts[self.dimension - 1]
 
     @property
+    def common(self) -> int:
+        """The number of points that are orthogonal to two given points."""
+        return self._firsts[self.dimension - 2]
+
+    @property
     def integers(self) -> dict[str, int]:
         """The integers that define the channel."""
         return {
@@ -105,7 +110,7 @@ class ProjectiveGeometry(Channel):
 
     def vector(self, point: int) -> tuple[int, ...]:
         """Return the canonical vector of a point: t coordinates, each from 0 to q - 1."""
-        number = self._number(point)
+        number = self.number(point)
         return tuple(number // power % self.prime for power in reversed(self._powers[: self.dimension]))
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -143,15 +148,15 @@ class ProjectiveGeometry(Channel):
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])
         lie = self._firsts[-2] + coins.below(self._powers[-2])
-        free = self._number(kept if keep else lie) % self._powers[-2]
+        free = self.number(kept if keep else lie) % self._powers[-2]
         after_pivot = bisect_right(self._firsts, value) - 1
         tail = value - self._firsts[after_pivot]
         scale = self._powers[after_pivot]
         before, after = divmod(free, scale)
         pivot = ((not keep) - self._product(tail, after)) % self.prime
-        return self._point((before * self.prime + pivot) * scale + after)
+        return self.point((before * self.prime + pivot) * scale + after)
 
-    def _number(self, point: int) -> int:
+    def number(self, point: int) -> int:
         """Return a point's canonical vector, read as an integer in base q."""
         digits = bisect_right(self._firsts, point) - 1
         return self._powers[digits] + point - self._firsts[digits]
@@ -165,7 +170,7 @@ class ProjectiveGeometry(Channel):
             product += left_digit * right_digit
         return product
 
-    def _point(self, number: int) -> int:
+    def point(self, number: int) -> int:
         """Return the point of any nonzero vector, canonical or not."""
         digits = bisect_right(self._powers, number) - 1
         leading, rest = divmod(number, self._powers[digits])
