@@ -18,7 +18,8 @@ from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.window import Window
-from estimator.decoders.decoder import Squares
+from estimator.analyses.means import Contrast
+from estimator.decoders.decoder import Inverse, Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import FigureKey
 from estimator.results.metric import LearnedModel, MetricEstimate
@@ -172,6 +173,10 @@ class Analysis(ABC, Generic[K]):
     def scale(self) -> Floats:
         """The position of each answer on a scale from 0 to 1, if each answer is a channel input."""
         return np.array([0.0, 1.0])
+
+    def contrast_by(self, inverse: Inverse) -> Contrast:
+        """Return the contrast for the mean, given the inverse of the channel or its last step."""
+        return Contrast.remembered(inverse, tuple(self.scale.tolist()))
 
     # plans
 

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from estimator.analyses.ratios import MOST_VALUES, Ratios, Sample
 from estimator.analyses.shrinkage import FEWEST, shrunken_shares
 from estimator.decoders.decoder import Inverse, Squares
 from estimator.decoders.inversions import inverse_of, sampler_of
+from estimator.decoders.pair_geometry import PairShares
 from estimator.decoders.sampling import Sampler
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate, Figures
@@ -183,7 +185,7 @@ class OneOfLabels(OneSymbol[K]):
 
     def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
         (least, greatest), weights = self.ends or SHARES, self.scale
-        contrast = Contrast.remembered(self.inverse, tuple(weights.tolist()))
+        contrast = self.contrast_by(self.inverse)
         for mean, of_tally in zip(means_of(contrast, counts, reports, family), shares, strict=True):
             likeliest = float(weights @ of_tally.maximum_likelihood)
             yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
@@ -265,7 +267,7 @@ class OneOfLabels(OneSymbol[K]):
         if self.ends is None:
             return ends[0], ends[1]
         lowest, highest = self.ends
-        scores = lowest + (highest - lowest) * self.inverse.contrast(self.scale)
+        scores = lowest + (highest - lowest) * self.contrast_by(self.inverse).scores
         return np.append(ends[0], scores.min()), np.append(ends[1], scores.max())
 
 
@@ -326,6 +328,42 @@ class MembersOfSet(OneOfLabels[Subset]):
     def worth(self, value: Any) -> float:  # noqa: ANN401 a set
         """Return the size of the set."""
         return float(len(value))
+
+
+class MembersInPairs(MembersOfSet):
+    """Sets. A device draws two elements of the padded set, and reports a block around them."""
+
+    def contrast_by(self, inverse: Inverse) -> Contrast:
+        """Return the contrast for the mean size: the largest size minus the number of dummies.
+
+        Blocks have few dummies and many values, so the dummies show the size more precisely.
+        """
+        assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
+        scores: Floats = 1 - inverse.contrast(1 - self.scale)
+        return Contrast.within(scores, inverse.lightest, inverse.ratio)
+
+    @property
+    def mean_variance(self) -> float:
+        """An upper bound on the variance of the mean size, per square of the largest size."""
+        contrast, inverse = self.contrast_by(self.inverse), self.inverse
+        assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
+        return contrast.floor * inverse.ratio
+
+    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
+        """Return the covariance of the scores of the reports themselves."""
+        covariance: Floats = np.cov(sample.scores, fweights=sample.counts, bias=True) / sample.reports
+        return covariance
+
+    def law(self, answer: object) -> Mapping[int, Fraction]:
+        """Return the pairs of elements of the set, all with the same probability."""
+        (padded,) = Analysis.law(self, answer)
+        pairs = [first * self.metric.channel.inputs + second for first, second in combinations(padded, 2)]
+        return {pair: Fraction(1, len(pairs)) for pair in pairs}
+
+    def draws(self, laws: Sequence[InputLaw]) -> Draws:
+        """Return a function that draws tallies. Each device draws two elements to report about."""
+        draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.inputs**2)
+        return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 class MembersAsked(MembersOfSet):

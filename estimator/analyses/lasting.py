@@ -11,7 +11,6 @@ import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
-from estimator.analyses.means import Contrast
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.decoders.permanent import first_step
@@ -59,7 +58,7 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
     decoder = decoder_of(channel)
     if decoder is not None:
         return decoder.least_noise(mean)
-    return max(0.0, Contrast.from_positions(inverse_of(channel), analysis_of(metric).scale).floor)
+    return max(0.0, analysis_of(metric).contrast_by(inverse_of(channel)).floor)
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:

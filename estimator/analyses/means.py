@@ -67,6 +67,21 @@ class Contrast:
         floor = float(variances.min())
         return cls(scores, floor, max(ENOUGH * float(kurtoses.max()), LEAST_NOISE / floor))
 
+    @classmethod
+    def within(cls, scores: Floats, lightest: float, ratio: float) -> Contrast:
+        """Return the contrast of a channel of which only the range of its law is known.
+
+        Args:
+            scores: the unbiased score of each symbol, shape (symbols,).
+            lightest: the smallest probability of a symbol.
+            ratio: the largest probability of a symbol, divided by the smallest.
+
+        """
+        floor = lightest * float(((scores - scores.mean()) ** 2).sum())
+        # the fourth moment is a convex function of the mean, so it is largest at an end
+        fourth = ratio * lightest * float(max(((scores - end) ** 4).sum() for end in (0.0, 1.0)))
+        return cls(scores, floor, max(ENOUGH * fourth / floor**2, LEAST_NOISE / floor))
+
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:

@@ -46,8 +46,11 @@ WITH_SHARES: Final[Mapping[str, str]] = {
 }
 """The analyses that replace those in `ANALYSES` if each number is a separate channel input."""
 
-BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
-"""Mechanisms with a special analysis, which applies to all kinds of questions."""
+BY_MECHANISM: Final[Mapping[str, str]] = {
+    "one-of": "estimator.analyses.answers:MembersAsked",
+    "pair-geometry": "estimator.analyses.answers:MembersInPairs",
+}
+"""The analysis for a mechanism that encodes answers in its own way, whatever their shape."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:

@@ -45,11 +45,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from client_sdk.protocol.channel import Channel
 from estimator.decoders.decoder import ChannelLaw, Inverse
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.decoders.one_of import OneOfShares
+from estimator.decoders.pair_geometry import PairShares
 from estimator.likelihood.histogram import AT_ONCE, MAX_ACCELERATED, extrapolated, stepped
 from estimator.likelihood.shares import SLACK, climbed, maximum_likelihood, slack
 from estimator.results.group import SHARES, FigureGroup
@@ -96,7 +98,9 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
         counts: the count of each symbol, shape (m,). At least one count is above 0.
 
     """
-    reports = int(counts.sum())
+    reports, inverse = int(counts.sum()), None if _is_on_grid(channel) else inverse_of(channel)
+    if isinstance(inverse, PairShares):
+        return _test_of_elements(inverse, counts)
     law = likeliest_law(channel, counts)
     statistic = _statistic(counts, law)
     if statistic <= ROUNDING * reports:
@@ -110,6 +114,22 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
         if number_as_far == CLEAR:
             return RangeTest(statistic, CLEAR / drawn, drawn, impossible=False)
     return RangeTest(statistic, (number_as_far + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST, impossible=number_as_far == 0)
+
+
+def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
+    """Test how many blocks contain each element, because shares do not determine the blocks' law.
+
+    Each number is binomial, with a probability between those outside and within a set. The p-value
+    is Chernoff's bound for the number farthest from this range, times the number of ways to leave
+    the range.
+    """
+    reports, (low, high) = int(counts.sum()), inverse.chances()
+    inside = inverse.support_counts(counts)
+    nearest = np.clip(inside / reports, low, high) * reports
+    distances = xlogy(inside, inside / nearest) + xlogy(reports - inside, (reports - inside) / (reports - nearest))
+    statistic = max(0.0, 2 * float(distances.max()))
+    p_value = min(1.0, 2 * inside.size * math.exp(-statistic / 2))
+    return RangeTest(statistic, p_value, drawn=0, impossible=p_value * (DRAWN_AT_MOST + 1) <= 1)
 
 
 def _log_chance(statistic: float, symbols: int) -> float:

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from estimator.decoders.decoder import ChannelLaw, Inverse, TableLaw
 from estimator.decoders.one_of import OneOfShares
+from estimator.decoders.pair_geometry import PairShares
 from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
@@ -239,6 +240,8 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     if isinstance(inverse, OneOfShares):  # each share separately, because these shares need not add up to 1
         return np.clip(inverse.shares(counts, 1), 0.0, 1.0)
     nearest = nearest_shares(inverse.shares(counts, counts.sum(axis=-1, keepdims=True)))
+    if isinstance(inverse, PairShares):  # shares do not determine the law, so no shares are likeliest
+        return nearest
     law: ChannelLaw = inverse
     if counts.shape[-1] * nearest.shape[-1] <= WRITTEN_OUT:
         law = _written_out(inverse, nearest.shape[-1])

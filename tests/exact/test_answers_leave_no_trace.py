@@ -61,6 +61,7 @@ KINDS: dict[str, dict[str, Field]] = {
     "useful": USEFUL,
     "languages": SET,
     "languages_asked": SET | {"mechanism": "one-of"},
+    "languages_in_pairs": SET | {"mechanism": "pair-geometry"},
     "topic": NEAREST,
     "one_bit": NUMBER | {"mechanism": "one-bit"},
     "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 2},

@@ -115,7 +115,7 @@ class Blocks(NamedTuple):
 
     def _through(self, elements: int) -> int:
         """Return the number of blocks that contain a given number of elements, up to 3."""
-        return (self.prime ** (self.dimension - elements) - 1) // (self.prime - 1)
+        return int((self.prime ** (self.dimension - elements) - 1) // (self.prime - 1))
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> Blocks | None:

@@ -13,6 +13,7 @@ export { balancedDesign } from "./mechanisms/balanced.js";
 export { optimalMean, squareWave } from "./mechanisms/bands.js";
 export { cyclicDesign } from "./mechanisms/cyclic.js";
 export { hierarchical } from "./mechanisms/hierarchical.js";
+export { pairGeometry } from "./mechanisms/pairs.js";
 export { projectiveGeometry } from "./mechanisms/projective.js";
 export { kAryRandomizedResponse, oneBit, oneOf, randomizedResponse } from "./mechanisms/response.js";
 export { exponential, gaussian, laplace } from "./mechanisms/weights.js";

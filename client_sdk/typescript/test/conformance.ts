@@ -13,6 +13,7 @@ import { ScriptedCoins } from "./scripted.js";
 const SUPPORTS = [
   ...["randomized-response", "one-bit", "k-ary-randomized-response", "cyclic-design", "projective-geometry"],
   ...["balanced-design", "square-wave", "optimal-mean", "laplace", "gaussian", "exponential", "hierarchical", "one-of"],
+  "pair-geometry",
   ...["boolean", "category", "ordinal", "nearest", "set", "number", "count", "cross", "mean-by-group", "purposes"],
 ];
 

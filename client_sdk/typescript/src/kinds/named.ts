@@ -1,6 +1,6 @@
 /** Kinds with named values: one value, or a set of values. */
 
-import { pick } from "../coins.js";
+import { pick, type Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
 import type { Domain, Kind } from "./kind.js";
 
@@ -17,21 +17,30 @@ export const category: Kind = named;
 export const ordinal: Kind = category;
 
 /**
- * The set is padded with different dummies, and one element is drawn, which also makes the set more private. If the
- * channel has as many inputs as values, the report is a yes or no about one drawn value, whatever the set contains: 2 j
- * + 1 is yes to value j.
+ * One member of the set, padded with different dummies, is drawn: the draw hides the set, too. A channel with as many
+ * inputs as values asks for one value, whatever the set has; 2 j + 1 is yes to value j. A channel of pairs of K elements
+ * has K * K inputs: two elements are drawn.
  */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];
   const asks = inputs === members.size;
   const places = asks ? inputs : most;
+  const [elements, isOfPairs] = inputs > members.size + most ? [Math.sqrt(inputs), true] : [inputs, false];
+
+  /** Return the input of a drawn element, or of two, given the element at each place. */
+  function drawn(at: (place: number) => number, coins: Coins): number {
+    const place = pick(coins, places);
+    return isOfPairs ? elements * at(place) + at((place + 1 + pick(coins, places - 1)) % places) : at(place);
+  }
+
   return {
     expected: `at most ${most} different ones, each ${members.expected}`,
     size: inputs,
     draw(coins) {
-      const first = pick(coins, inputs);
-      const place = pick(coins, places);
-      return asks ? 2 * place + +((place - first + inputs) % inputs < most) : (first + place) % inputs;
+      const first = pick(coins, elements);
+      const at = (place: number) =>
+        asks ? 2 * place + +((place - first + inputs) % inputs < most) : (first + place) % elements;
+      return drawn(at, coins);
     },
     encode(answer, coins) {
       if (!(Array.isArray(answer) || answer instanceof Set)) return undefined;
@@ -40,9 +49,8 @@ export const set: Kind = (definition, inputs) => {
       const symbols = [...new Set(given.map((value) => members.encode(value, coins)))];
       if (symbols.includes(undefined) || symbols.length > most || values.size < given.length) return undefined;
       const rising = (symbols as number[]).sort((left, right) => left - right);
-      const place = pick(coins, places);
-      if (asks) return 2 * place + +rising.includes(place);
-      return rising[place] ?? Math.min(members.size + place, inputs - 1);
+      if (asks) return drawn((place) => 2 * place + +rising.includes(place), coins);
+      return drawn((place) => rising[place] ?? Math.min(members.size + place, elements - 1), coins);
     },
     label(input, say) {
       if (!asks) return input < members.size ? members.label(input, say) : say("reported.padding");

@@ -12,17 +12,10 @@ import { pick } from "../coins.js";
 export const projectiveGeometry: Mechanism = (integers) => {
   const [prime, dimension] = [small(integers, "prime"), small(integers, "dimension")];
   const keep = big(integers, "keep_numerator");
-  const powers = Array.from({ length: dimension + 1 }, (_, digits) => prime ** digits);
-  const firsts = powers.map((power) => (power - 1) / (prime - 1));
+  const { powers, firsts, number: vector, point: pointOf } = geometry(prime, dimension);
   const [orthogonal, others] = [firsts[dimension - 1]!, powers[dimension - 1]!];
 
-  /** Return a point's canonical vector. */
-  function vector(point: number): number {
-    const digits = upTo(firsts, point) - 1;
-    return powers[digits]! + point - firsts[digits]!;
-  }
-
-  /** Return the inner product of two vectors of t - 1 coordinates, always in the same number of steps. */
+  /** Return the inner product of two vectors of t - 1 coordinates, always in as many steps. */
   function product(left: number, right: number): number {
     let sum = 0;
     for (let place = 1; place < dimension; place++) {
@@ -36,19 +29,6 @@ export const projectiveGeometry: Mechanism = (integers) => {
   function isOrthogonal(left: number, right: number): boolean {
     const last = (left % prime) * (right % prime);
     return (last + product(Math.floor(left / prime), Math.floor(right / prime))) % prime === 0;
-  }
-
-  /** Return the point of a vector: divide by the first nonzero coordinate, always in the same number of steps. */
-  function pointOf(number: number): number {
-    const digits = upTo(powers, number) - 1;
-    const factor = inverse(Math.floor(number / powers[digits]!), prime);
-    let rest = number % powers[digits]!;
-    let scaled = 0;
-    for (let place = 0; place < dimension - 1; place++) {
-      scaled += (((rest % prime) * factor) % prime) * powers[place]!;
-      rest = Math.floor(rest / prime);
-    }
-    return firsts[digits]! + scaled;
   }
 
   const inputs = small(integers, "inputs");
@@ -70,6 +50,42 @@ export const projectiveGeometry: Mechanism = (integers) => {
     likeliest: (symbol) => range(0, inputs - 1).filter((input) => isOrthogonal(vector(input), vector(symbol))),
   };
 };
+
+/** The points of PG(t-1, q): their numbers, and their canonical vectors as integers in base q. */
+export interface Geometry {
+  /** q^m for m from 0 to t. */
+  readonly powers: readonly number[];
+  /** The first point with m digits after its leading 1, for m from 0 to t. */
+  readonly firsts: readonly number[];
+  /** Return a point's canonical vector. */
+  number(point: number): number;
+  /** Return the point of a vector, which is divided by its first coordinate other than 0, always in as many steps. */
+  point(vector: number): number;
+}
+
+export function geometry(prime: number, dimension: number): Geometry {
+  const powers = Array.from({ length: dimension + 1 }, (_, digits) => prime ** digits);
+  const firsts = powers.map((power) => (power - 1) / (prime - 1));
+  return {
+    powers,
+    firsts,
+    number(point) {
+      const digits = upTo(firsts, point) - 1;
+      return powers[digits]! + point - firsts[digits]!;
+    },
+    point(vector) {
+      const digits = upTo(powers, vector) - 1;
+      const factor = inverse(Math.floor(vector / powers[digits]!), prime);
+      let rest = vector % powers[digits]!;
+      let scaled = 0;
+      for (let place = 0; place < dimension - 1; place++) {
+        scaled += (((rest % prime) * factor) % prime) * powers[place]!;
+        rest = Math.floor(rest / prime);
+      }
+      return firsts[digits]! + scaled;
+    },
+  };
+}
 
 /** Return the inverse of a unit modulo a prime. */
 export function inverse(unit: number, prime: number): number {

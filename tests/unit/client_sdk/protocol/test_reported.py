@@ -71,6 +71,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         "grouped-geometry",
         "crosses",
         "one-of",
+        "pair-geometry",
     }
 
 
@@ -83,6 +84,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
         (SET | {"mechanism": "one-of"}, 4, "c: false"),
         (SET | {"mechanism": "one-of"}, 3, "b: true"),
+        (SET | {"mechanism": "pair-geometry"}, 0, "PLACE"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5,000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
         (TEXT, 3541 * 2 + 5, "texts in 60 of 3,541 cells, those of point 5 in group 2"),

@@ -95,7 +95,7 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     channels = [*COINS["channels"], *vectors("vector")["channels"], *vectors("model")["channels"], vectors("text")]
     of_sets = {Registry.parse(vector["definition"]).metric(vector["metric"]).channel.name for vector in COINS["kinds"]}
-    assert {vector["mechanism"] for vector in channels} | of_sets & {"one-of"} == mechanisms
+    assert {vector["mechanism"] for vector in channels} | of_sets & {"one-of", "pair-geometry"} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
     domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector, Text)
     kinds = {kind.name for kind in (*domains, Model, CrossedModel)}
@@ -157,6 +157,10 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))
         total = size + prime ** (dimension - 1)
+    if vector["mechanism"] == "pair-geometry":
+        prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
+        assert vector["integers"]["drawn"] == "2"
+        size = 2 * prime ** (dimension - 2) + sum(prime**power for power in range(dimension - 2))
     with localcontext(prec=100):
         odds = 1 + drawn * (odds_of(vector) - 1)
         keep = COIN_SCALE * odds * size / (odds * size + total - size)

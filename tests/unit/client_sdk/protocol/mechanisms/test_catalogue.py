@@ -29,6 +29,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_of import OneOf
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
+from client_sdk.protocol.mechanisms.pair_geometry import PairGeometry
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
@@ -98,7 +99,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "ordinal": OF_SCALES,
     "ordinal of a mean": OF_MEANS,
     "nearest": OF_CATEGORIES,
-    "set": OF_CATEGORIES | {"one-of": OneOf},
+    "set": OF_CATEGORIES | {"one-of": OneOf, "pair-geometry": PairGeometry},
     "cross": OF_CATEGORIES,
     "mean-by-group": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
