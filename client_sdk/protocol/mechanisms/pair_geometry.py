@@ -241,8 +241,9 @@ class PairGeometry(Channel):
         return sum(a * b for a, b in vectors) % self.prime == 0
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few elements of a block."""
-        return list(islice((each for each in range(self.inputs) if self.contains(symbol, each)), MOST_LIKELIEST))
+        """Return the first few elements of a block; of all elements if the block has none."""
+        inside = (each for each in range(self.inputs) if self.contains(symbol, each))
+        return list(islice(inside, MOST_LIKELIEST)) or list(range(self.inputs))[:MOST_LIKELIEST]
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return a block that a random pair of elements favors, or, for a lie, does not favor.

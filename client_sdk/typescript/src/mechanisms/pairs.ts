@@ -67,7 +67,8 @@ export const pairGeometry: Mechanism = (integers) => {
     likeliest(symbol) {
       const integer = number(symbol);
       const block = range(1, dimension).map((place) => digit(integer, dimension - place));
-      return range(0, elements - 1).filter((element) => product(block, vector(element)) % prime === 0);
+      const inside = range(0, elements - 1).filter((element) => product(block, vector(element)) % prime === 0);
+      return inside.length ? inside : range(0, elements - 1);
     },
   };
 };
