@@ -11,13 +11,18 @@ from math import comb
 
 import pytest
 
-from client_sdk.protocol import Coins
+from client_sdk.protocol import Coins, Metric, Registry, WindowKind
 from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.catalogue import set_mechanism
-from client_sdk.protocol.mechanisms.pair_geometry import MOST_SYMBOLS, Blocks, PairGeometry, best_blocks
+from client_sdk.protocol.mechanisms.pair_geometry import MOST_SYMBOLS, PairBlocks, PairGeometry, best_blocks
+from estimator.audit.compare import RequestedLoss, RequestedLosses
+from estimator.audit.proof import Proof
+from estimator.audit.prove import prove
 from estimator.decoders.pair_geometry import inverse
 from tests.support.core.tables import for_each
+from tests.support.devices.definitions import BOOLEAN, registry_text
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law, exact_paths
 from tests.support.laws.law_checks import refuses
@@ -26,15 +31,15 @@ Report = Callable[[PairGeometry, tuple[int, ...], Coins], int]
 """How a padded set becomes a block."""
 
 CHANNELS = {
-    "sets of two, with space to spare": PairGeometry.within(request("1"), 5, Blocks(3, 4, 2)),
-    "sets of two, on a plane": PairGeometry.within(request("0.5"), 5, Blocks(5, 3, 2)),
-    "sets of three": PairGeometry.within(request("1"), 6, Blocks(3, 4, 3)),
-    "sets of four, on a plane": PairGeometry.within(request("2"), 7, Blocks(7, 3, 4)),
+    "sets of two, with space to spare": PairGeometry.within(request("1"), 5, PairBlocks(3, 4, 2)),
+    "sets of two, on a plane": PairGeometry.within(request("0.5"), 5, PairBlocks(5, 3, 2)),
+    "sets of three": PairGeometry.within(request("1"), 6, PairBlocks(3, 4, 3)),
+    "sets of four, on a plane": PairGeometry.within(request("2"), 7, PairBlocks(7, 3, 4)),
 }
 LARGER = {
-    "nine of nine points": PairGeometry.within(request("1"), 9, Blocks(3, 4, 2)),
-    "three digits": PairGeometry.within(request("1"), 12, Blocks(3, 6, 3)),
-    "four digits": PairGeometry.within(request("0.5"), 10, Blocks(3, 7, 2)),
+    "nine of nine points": PairGeometry.within(request("1"), 9, PairBlocks(3, 4, 2)),
+    "three digits": PairGeometry.within(request("1"), 12, PairBlocks(3, 6, 3)),
+    "four digits": PairGeometry.within(request("0.5"), 10, PairBlocks(3, 7, 2)),
 }
 
 
@@ -127,6 +132,7 @@ def _a_coin_less_for_lies(channel: PairGeometry, given: tuple[int, ...], coins: 
     steps = 1 + coins.below(channel.drawn - 1)
     if coins.bernoulli(channel.keep_numerator):
         place = coins.below(channel.blocks.favored)
+        coins.below(channel.symbols - channel.blocks.favored)
     else:
         place = channel.blocks.favored + coins.below(channel.symbols - channel.blocks.favored)
     return channel.block(given[first], given[(first + steps) % channel.drawn], place)
@@ -176,6 +182,29 @@ def test_every_check_of_a_pair_kills_a_mutant() -> None:
     assert set().union(*map(killers, MUTANTS.values())) == {check.__name__ for check in CHECKS}
 
 
+def audited(report: Report) -> Proof:
+    """Return the proof of an audit of sets of two that are reported this way."""
+    kind = Subset(("a", "b", "c"), 2)
+    right = PairGeometry.within(request("1"), 5, PairBlocks(3, 4, 2))
+    wrong: type[PairGeometry] = type(
+        "Wrong", (PairGeometry,), {"perturb": lambda _, value, coins: report(right, value, coins)}
+    )
+    channel = wrong(right.inputs, right.prime, right.dimension, right.drawn, right.keep_numerator)
+    registry = Registry.parse(registry_text(m=BOOLEAN))
+    metric = Metric("m", "Why?", kind, channel, WindowKind.DAY)
+    requests = {"m": RequestedLosses(RequestedLoss(request("1").odds))}
+    (proof,) = prove(replace(registry, metrics={"m": metric}), requests).proofs
+    return proof
+
+
+def test_an_exact_audit_accepts_the_right_report_and_refuses_every_wrong_one() -> None:
+    assert not audited(right_report).is_refused
+    assert audited(right_report).mismatches == ()
+    for name, report in MUTANTS.items():
+        if name != "the same pair always":  # sets of two have only one pair
+            assert audited(report).is_refused, name
+
+
 @pytest.mark.parametrize("name", LARGER)
 def test_every_place_of_a_pair_is_a_different_block_with_the_promised_elements(name: str) -> None:
     channel = LARGER[name]
@@ -192,7 +221,7 @@ def test_every_place_of_a_pair_is_a_different_block_with_the_promised_elements(n
 
 @pytest.mark.parametrize(("prime", "dimension", "digits"), [(3, 4, 2), (5, 4, 2), (7, 3, 1), (3, 6, 3), (3, 7, 4)])
 def test_three_elements_are_in_one_block_as_often_whichever_they_are(prime: int, dimension: int, digits: int) -> None:
-    channel = PairGeometry.within(request("1"), min(20, prime**digits), Blocks(prime, dimension, 2))
+    channel = PairGeometry.within(request("1"), min(20, prime**digits), PairBlocks(prime, dimension, 2))
     blocks = [
         {each for each in range(channel.inputs) if channel.contains(symbol, each)} for symbol in range(channel.symbols)
     ]

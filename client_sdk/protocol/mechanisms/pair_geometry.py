@@ -58,7 +58,7 @@ GOOD_ENOUGH: Final = Fraction(102, 100)
 PAIR: Final = 2
 
 
-class Blocks(NamedTuple):
+class PairBlocks(NamedTuple):
     """The blocks of a geometry, for padded sets of m elements.
 
     Attributes:
@@ -118,7 +118,7 @@ class Blocks(NamedTuple):
         return int((self.prime ** (self.dimension - elements) - 1) // (self.prime - 1))
 
 
-def best_blocks(values: int, drawn: int, odds: Fraction) -> Blocks | None:
+def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
     """Return the fewest blocks with nearly the least variance for sets of ``drawn`` of ``values``.
 
     Return None if there are none: sets of one member have no pairs.
@@ -130,12 +130,12 @@ def best_blocks(values: int, drawn: int, odds: Fraction) -> Blocks | None:
     return min((blocks for variance, blocks in known if variance <= GOOD_ENOUGH * least), key=lambda each: each.number)
 
 
-def _all_blocks(inputs: int, drawn: int) -> Iterator[Blocks]:
+def _all_blocks(inputs: int, drawn: int) -> Iterator[PairBlocks]:
     for prime in filter(is_prime, range(3, MOST_PRIME + 1)):
         digits = 1
         while prime**digits < inputs:
             digits += 1
-        blocks = Blocks(prime, 1 + digits + -(-digits // 2), drawn)
+        blocks = PairBlocks(prime, 1 + digits + -(-digits // 2), drawn)
         if drawn >= PAIR and blocks.number <= MOST_SYMBOLS:
             yield blocks
 
@@ -160,7 +160,7 @@ class PairGeometry(Channel):
     dimension: int
     drawn: int
     keep_numerator: int
-    blocks: Blocks = field(init=False, repr=False, compare=False)
+    blocks: PairBlocks = field(init=False, repr=False, compare=False)
     geometry: ProjectiveGeometry = field(init=False, repr=False, compare=False)
     _residue: int = field(init=False, repr=False, compare=False)
 
@@ -168,7 +168,7 @@ class PairGeometry(Channel):
         """Number the points of the geometry, and find the least non-residue."""
         geometry = ProjectiveGeometry(self.inputs, self.prime, self.dimension, self.keep_numerator)
         squares = {root * root % self.prime for root in range(self.prime)}
-        object.__setattr__(self, "blocks", Blocks(self.prime, self.dimension, self.drawn))
+        object.__setattr__(self, "blocks", PairBlocks(self.prime, self.dimension, self.drawn))
         object.__setattr__(self, "geometry", geometry)
         object.__setattr__(self, "_residue", next(each for each in range(self.prime) if each not in squares))
 
@@ -187,7 +187,7 @@ class PairGeometry(Channel):
         return cls.within(request.epsilon, values + drawn, blocks)
 
     @classmethod
-    def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: Blocks) -> PairGeometry:
+    def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> PairGeometry:
         """Return the channel with the largest keep-probability within the requested epsilon."""
         weight = blocks.pair_ratio(epsilon.odds) * blocks.favored
         keep = int(COIN_SCALE * weight / (weight + blocks.number - blocks.favored))

@@ -23,13 +23,14 @@ test("an answer outside the domain has no input, and any input of the channel ta
   const wrong: unknown[] = [NaN, null, undefined, {}, [NaN], Symbol("x"), () => "x"];
   for (const definition of compiledMetrics) {
     const metric = metricFor(definition);
+    const inputs = Number(definition.integers.inputs ?? metric.channel.inputs); // a pair of inputs is drawn as two
     for (const answer of wrong) {
-      for (const input of [0, metric.channel.inputs - 1]) {
+      for (const input of [0, inputs - 1]) {
         const coins = new ScriptedCoins([input]);
         const isNoted: boolean[] = [];
         const note = () => isNoted.push(true);
         assert.throws(() => metric.perturb(answer, coins, note), /the script has ended/); // the channel's own coins
-        assert.deepEqual([coins.asked[0], isNoted], [["below", String(metric.channel.inputs)], [true]]);
+        assert.deepEqual([coins.asked[0], isNoted], [["below", String(inputs)], [true]]);
       }
     }
     assert.ok(metric.mistake instanceof OutsideDomainError);

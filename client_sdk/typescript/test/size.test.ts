@@ -20,10 +20,10 @@ async function gzipped(source: string): Promise<number> {
 }
 
 // A KB is 1,000 bytes here, the smaller one of the two.
-test("everything is at most 13.92 KB", async () => {
+test("everything is at most 14.61 KB", async () => {
   const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
   console.log(`everything: ${bytes} bytes`);
-  assert.ok(bytes <= 13_920, `${bytes}`);
+  assert.ok(bytes <= 14_610, `${bytes}`);
 });
 
 test("booleans, categories and means of numbers, with their words, are at most 10 KB", async () => {
