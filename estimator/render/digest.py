@@ -62,9 +62,9 @@ def digest_of(standing: Standing) -> Digest:
 def _summary(metrics: list[StandingMetric]) -> str:
     changed, perhaps = (sum(metric.code == code for metric in metrics) for code in WITH_CHANGE)
     doubt = f", {perhaps:,} perhaps" if perhaps else ""
-    questions = plural(len(metrics), "question")
+    all_metrics = plural(len(metrics), "question")
     return (
-        f"{changed:,} of {questions} changed{doubt}." if changed or perhaps else f"No change detected in {questions}."
+        f"{changed:,} of {all_metrics} changed{doubt}." if changed or perhaps else f"No change detected in {all_metrics}."
     )
 
 
