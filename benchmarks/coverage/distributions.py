@@ -32,7 +32,7 @@ from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population
 
 SETTINGS: Final[Mapping[str, tuple[Channel, int]]] = {
-    f"{kind.name} at {epsilon}": (kind.within(requested(epsilon)), reports)
+    f"{kind.name}, epsilon {epsilon}": (kind.within(requested(epsilon)), reports)
     for kind, epsilon, reports in (
         (SquareWave, "0.5", 100_000),
         (SquareWave, "1", 10_000),
@@ -168,11 +168,11 @@ FIGURES: Final = tuple(
     Figure(name, method, BASIS, partial(_cells, compared), draws=50)
     for name, method, compared in (
         ("a quantile", f"{METHOD}, jointly at each point (Wiens 2003)", quantiles),
-        ("the band of the distribution function", f"{METHOD}, by Bonferroni", whole_band),
+        ("the band of the distribution function", f"{METHOD}, with Bonferroni correction", whole_band),
         ("the share of a range", METHOD, ranges),
-        ("a bin", METHOD, bins),
-        ("all bins together", f"{METHOD}, by Bonferroni", all_bins),
-        ("the variance", "mean square around the mean", variance),
-        ("the mean within a range (a cluster's center)", f"{METHOD}, inverted", mean_of_range),
+        ("the share of a bin", METHOD, bins),
+        ("the shares of all bins together", f"{METHOD}, with Bonferroni correction", all_bins),
+        ("the variance", "unbiased mean square around the mean", variance),
+        ("the mean within a range (a cluster's center)", f"{METHOD}, by test inversion", mean_of_range),
     )
 )

@@ -26,8 +26,8 @@ REPORTS: Final = (50, 300, 10_000)
 RANGE: Final = Number(Fraction(0), Fraction(1), "mean")
 
 METRICS: Final = {
-    "2 even groups": (MeanByGroup(Boolean(), RANGE), np.array([0.5, 0.5])),
-    "a group of 2%": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
+    "2 groups of equal size": (MeanByGroup(Boolean(), RANGE), np.array([0.5, 0.5])),
+    "2 groups, one with 2% of the people": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
     "4 groups": (MeanByGroup(Category(("a", "b", "c", "d")), RANGE), np.array([0.5, 0.3, 0.15, 0.05])),
 }
 """The metrics, each with the shares of its groups."""
@@ -48,7 +48,7 @@ def of_means(*, differences: bool) -> Iterator[Cell]:
         for epsilon in EPSILONS:
             for reports in REPORTS:
                 for population in HOSTILE:
-                    setting = f"{name} at {epsilon}, {reports:,} reports"
+                    setting = f"{name}, epsilon {epsilon}, {reports:,} reports"
                     numbers = POPULATIONS[population](reports)
                     yield Cell(setting, population, held_by(metric, groups, numbers, epsilon, reports, differences))
 

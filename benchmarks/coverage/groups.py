@@ -24,9 +24,9 @@ from tests.support.estimates.populations import HOSTILE, POPULATIONS
 REPORTS: Final = (50, 300, 10_000)
 
 CROSSES: Final = {
-    "2 groups of 2": (Cross(Boolean(), Boolean()), np.array([0.5, 0.5])),
-    "a group of 2%": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
-    "3 groups of 3": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
+    "2 groups, 2 answers": (Cross(Boolean(), Boolean()), np.array([0.5, 0.5])),
+    "2 groups, one with 2% of the people, 2 answers": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
+    "3 groups, 3 answers": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
 }
 """The pairs of questions, each with the shares of its groups."""
 
@@ -43,7 +43,7 @@ def of_groups(*, differences: bool) -> Iterator[Cell]:
                 for population in HOSTILE:
                     bins = POPULATIONS[population](reports).in_bins(cross.second.size)
                     within = np.array([np.roll(bins, group > 0) for group in range(cross.first.size)])
-                    setting = f"{name} at {epsilon}, {reports:,} reports"
+                    setting = f"{name}, epsilon {epsilon}, {reports:,} reports"
                     yield Cell(setting, population, _held(cross, groups, within, epsilon, reports, differences))
 
 
@@ -82,7 +82,7 @@ FIGURES: Final = (
         draws=100,
     ),
     Figure(
-        "a difference between groups",
+        "a difference between groups' shares",
         "Zou & Donner 2008",
         "measured",
         lambda: of_groups(differences=True),

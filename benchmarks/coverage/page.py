@@ -45,7 +45,7 @@ too low. The lowest of many coverages may be low by chance. New tallies show whe
 
 WANTED: Final = 0.93
 
-HEADING: Final = ("figure", "interval", "basis", "least", "of", "mean")
+HEADING: Final = ("figure", "interval", "basis", "lowest coverage", "measured for", "mean coverage")
 
 MARK: Final = "<!-- table -->\n"
 """The mark before the table. The table is the end of the page."""
@@ -114,7 +114,7 @@ def _row(measured: Measured) -> list[str]:
         measured.figure.method,
         measured.figure.basis,
         f"{measured.least:.3f}",
-        f"{measured.cell.setting}: {measured.cell.population}",
+        f"{measured.cell.setting}; answers: {measured.cell.population}",
         f"{measured.mean:.3f}",
     ]
 

@@ -31,7 +31,7 @@ LOWEST: Final = np.eye(SCALE.first.size)[0]
 PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "half say yes": (0.5, lambda of_yes: of_yes[::-1]),
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
-    "5% say yes, no at the lowest step": (0.05, lambda _: LOWEST),
+    "5% say yes, and all others are at the lowest step": (0.05, lambda _: LOWEST),
 }
 """The share of yes, and a function that turns the shares of the steps among yes into those among
 no. Most of these functions reverse the steps.
@@ -47,7 +47,7 @@ def of_rankings(*, points: bool) -> Iterator[Cell]:
         for epsilon in ("1", "3", "8"):
             for reports in REPORTS:
                 for population in HOSTILE:
-                    setting = f"{people} at {epsilon}, {reports:,} reports"
+                    setting = f"{people}, epsilon {epsilon}, {reports:,} reports"
                     steps = POPULATIONS[population](reports)
                     yield Cell(setting, population, held_by(people, steps, epsilon, reports, points))
 
@@ -97,14 +97,14 @@ def curve(of_no: Floats, of_yes: Floats) -> Floats:
 
 FIGURES: Final = (
     Figure(
-        "how well a scale ranks (AUC)",
+        "the AUC of a scale",
         "Zou & Donner 2008, within yes and within no",
         "measured",
         lambda: of_rankings(points=False),
         draws=100,
     ),
     Figure(
-        "a point of a scale's curve (ROC)",
+        "a point of a scale's ROC curve",
         "Fieller 1954 or betting",
         "measured",
         lambda: of_rankings(points=True),

@@ -28,7 +28,7 @@ from tests.support.estimates.populations import POPULATIONS
 REPORTS: Final = (20, 50, 100, 300, 1000, 10_000)
 
 NUMBERS: Final[Mapping[str, Channel]] = {
-    f"{kind.name} at {epsilon}": kind.within(requested(epsilon))
+    f"{kind.name}, epsilon {epsilon}": kind.within(requested(epsilon))
     for kind, epsilons in (
         (OptimalMean, ("0.5", "1", "3", "5", "8", "12")),
         (SquareWave, ("0.5", "2", "8")),
@@ -36,23 +36,25 @@ NUMBERS: Final[Mapping[str, Channel]] = {
         (Laplace, ("0.5", "2", "7")),
     )
     for epsilon in epsilons
-} | {"gaussian at 2": metric_of(GAUSSIAN).channel}
+} | {"gaussian, epsilon 2": metric_of(GAUSSIAN).channel}
 
 SCALES: Final[dict[str, Channel]] = {
-    f"k-ary of {size} at {epsilon}": KAryRandomizedResponse.within(requested(epsilon), size)
+    f"k-ary randomized response, {size} values, epsilon {epsilon}": KAryRandomizedResponse.within(
+        requested(epsilon), size
+    )
     for size, epsilon in ((2, "2"), (3, "1"), (7, "4"), (7, "7"), (10, "8"), (5, "12"))
 } | {
-    f"exponential of 5 at {epsilon}": Exponential.within(requested(epsilon), by_distance(5))
+    f"exponential, 5 values, epsilon {epsilon}": Exponential.within(requested(epsilon), by_distance(5))
     for epsilon in ("1", "4", "8")
 }
 
 CATEGORIES: Final[Mapping[str, Channel]] = SCALES | {
-    "cyclic pairs of 8 at 2": CyclicDesign.within(requested(2), 8, 2, 7),
-    "cyclic blocks of 9 at 1": CyclicDesign.within(requested(1), 9, 4, 3),
-    "cyclic blocks of 32 at 2": CyclicDesign.within(requested(2), 32, 9, 16),
-    "projective plane of 13 at 1": ProjectiveGeometry.within(requested(1), 13, 3, 3),
-    "projective space of 14 at 2": ProjectiveGeometry.within(requested(2), 14, 2, 4),
-    "permanent of 3 at 2": metric_of(CATEGORY | {"permanent_epsilon": 4, "epsilon": 2}).channel,
+    "cyclic pairs, 8 values, epsilon 2": CyclicDesign.within(requested(2), 8, 2, 7),
+    "cyclic blocks, 9 values, epsilon 1": CyclicDesign.within(requested(1), 9, 4, 3),
+    "cyclic blocks, 32 values, epsilon 2": CyclicDesign.within(requested(2), 32, 9, 16),
+    "projective plane, 13 values, epsilon 1": ProjectiveGeometry.within(requested(1), 13, 3, 3),
+    "projective space, 14 values, epsilon 2": ProjectiveGeometry.within(requested(2), 14, 2, 4),
+    "permanent answers, 3 values, epsilon 2": metric_of(CATEGORY | {"permanent_epsilon": 4, "epsilon": 2}).channel,
 }
 
 
@@ -135,15 +137,21 @@ FIGURES: Final = (
     Figure("mean of a scale or a count", NORMAL_OR_BETTING, "measured; betting: proved", of_scales),
     Figure(
         "mean size of sets",
-        "as a share, or as a mean",
+        "the interval of a share, or of a mean",
         "exact sums or measured",
         of_set_sizes,
     ),
     Figure(
         "a share",
-        "Clopper & Pearson 1934 or Wilson 1927, moved out; score or Bernstein for uneven designs",
+        "Clopper & Pearson 1934, or Wilson 1927 with wider limits for small counts; "
+        "score or Bernstein for uneven designs",
         "exact sums; Bernstein: proved; score: measured",
         of_shares,
     ),
-    Figure("all shares together", "as a share, by Bonferroni", "proved or measured", lambda: of_shares(2)),
+    Figure(
+        "all shares together",
+        "the interval of a share, with Bonferroni correction",
+        "proved or measured",
+        lambda: of_shares(2),
+    ),
 )

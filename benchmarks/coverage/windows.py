@@ -28,19 +28,23 @@ from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
 PERMANENT: Final[dict[str, Field]] = {"permanent_epsilon": 4}
 
 METRICS: Final = {
-    "boolean at 1": metric_of(BOOLEAN),
-    "boolean at 6": metric_of(BOOLEAN | {"epsilon": 6}),
-    "category of 3 at 8": metric_of(CATEGORY | {"epsilon": 8}),
-    "permanent boolean": metric_of(BOOLEAN | PERMANENT),
-    "mean at 0.5": metric_of(NUMBER),
-    "mean at 8": metric_of(NUMBER | {"epsilon": 8}),
+    "boolean, epsilon 1": metric_of(BOOLEAN),
+    "boolean, epsilon 6": metric_of(BOOLEAN | {"epsilon": 6}),
+    "category, 3 values, epsilon 8": metric_of(CATEGORY | {"epsilon": 8}),
+    "boolean, permanent answers": metric_of(BOOLEAN | PERMANENT),
+    "mean, epsilon 0.5": metric_of(NUMBER),
+    "mean, epsilon 8": metric_of(NUMBER | {"epsilon": 8}),
 }
 
-SIZES: Final = {"60 reports, then 60": (60, 60), "60 reports, then 5,000": (60, 5000), "2,000 twice": (2000, 2000)}
+SIZES: Final = {
+    "60 reports per window": (60, 60),
+    "60 reports, then 5,000": (60, 5000),
+    "2,000 reports per window": (2000, 2000),
+}
 
 WINDOWS: Final = 5
 
-OTHERS: Final = "others"
+OTHERS: Final = "different people"
 SAME: Final = "the same people"
 OPPOSITE: Final = "the same people with opposite answers"
 WHO: Final = (OTHERS, SAME, OPPOSITE)
@@ -118,7 +122,9 @@ def of_pooled() -> Iterator[Cell]:
     """Yield the cells of pooled windows, in which the same people or different people answer."""
     for (name, metric), reports, who, population in product(METRICS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
         survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, who)
-        yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, survey))
+        yield Cell(
+            f"{name}, {who} in {WINDOWS} windows of {reports:,} reports", population, partial(_pooled_held, survey)
+        )
 
 
 def _changes_held(survey: Survey, draws: int, generator: np.random.Generator) -> Held:
@@ -147,7 +153,7 @@ FIGURES: Final = (
     ),
     Figure(
         "all windows together",
-        "errors added (Minkowski)",
+        "sum of the errors (Minkowski)",
         "measured",
         of_pooled,
         draws=100,

@@ -98,10 +98,16 @@ def only_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "population", "epsilon", "reports", "differences"),
     [
-        ("2 even groups", "both ends", "1", 300, True),
-        ("2 even groups", "2% at the high end", "8", 50, False),
-        ("a group of 2%", "both ends", "3", 10_000, False),
-        ("a group of 2%", "1 person far from a spike", "8", 10_000, False),
+        ("2 groups of equal size", "half at each end", "1", 300, True),
+        ("2 groups of equal size", "2% at the high end, the rest at the low end", "8", 50, False),
+        ("2 groups, one with 2% of the people", "half at each end", "3", 10_000, False),
+        (
+            "2 groups, one with 2% of the people",
+            "1 person at the high end, the rest at one lower value",
+            "8",
+            10_000,
+            False,
+        ),
         ("4 groups", "uniform", "3", 10_000, True),
     ],
 )

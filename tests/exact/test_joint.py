@@ -225,8 +225,8 @@ def test_the_curve_of_a_scale_has_the_shares_from_each_step_on_and_covers_them()
         ("half say yes", at({0: 0.99, 1: 0.01}), "8", 300),
         ("half say yes", at({0: 0.5, 1: 0.5}), "3", 300),
         ("5% say yes", UNIFORM, "1", 10_000),
-        ("5% say yes, no at the lowest step", at({0: 0.05, 1: 0.95}), "8", 300),
-        ("5% say yes, no at the lowest step", at({0: 0.05, 1: 0.95}), "8", 2000),
+        ("5% say yes, and all others are at the lowest step", at({0: 0.05, 1: 0.95}), "8", 300),
+        ("5% say yes, and all others are at the lowest step", at({0: 0.05, 1: 0.95}), "8", 2000),
     ],
 )
 def test_a_scale_s_area_and_curve_hold_the_truth_as_often_as_promised(

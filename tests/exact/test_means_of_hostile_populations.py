@@ -78,7 +78,7 @@ def test_normal_intervals_of_so_few_reports_are_refused() -> None:
     Of 50 reports a third hold none of the 2% of the people at the high end.
     """
     channel, reports = FEW_REPORTS["optimal mean"]
-    people = POPULATIONS["2% at the high end"](reports)
+    people = POPULATIONS["2% at the high end, the rest at the low end"](reports)
     columns = (
         np.array([mean[:2] for mean in means], dtype=np.float64).T for means in estimated(channel, people, reports)
     )

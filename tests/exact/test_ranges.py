@@ -145,14 +145,14 @@ def test_a_tally_of_few_reports_does_not_choose_its_scores(name: str) -> None:
 HOSTILE: dict[str, Population] = {
     name: POPULATIONS[name](1000)
     for name in (
-        "all alike, between two points",
+        "all equal, between two grid points",
         "smooth (beta 2, 5)",
-        "one spike in a uniform",
-        "two spikes",
-        "coarse lattice",
-        "both ends",
+        "uniform, with one frequent value",
+        "two values",
+        "seven equally frequent values",
+        "half at each end",
         "heavy tail",
-        "2% at the high end",
+        "2% at the high end, the rest at the low end",
     )
 } | {
     "steps at the quartiles": at(dict.fromkeys((0.1, 0.4, 0.6, 0.9), 0.25)),

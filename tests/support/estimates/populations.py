@@ -100,32 +100,36 @@ UNIFORM: Final = continuous(lambda levels: levels)
 POPULATIONS: Final[Mapping[str, Callable[[int], Population]]] = {
     "all at the low end": lambda _: at({0: 1}),
     "all at the high end": lambda _: at({1: 1}),
-    "all alike, between two points": lambda _: at({0.3137: 1}),
+    "all equal, between two grid points": lambda _: at({0.3137: 1}),
     "smooth (beta 2, 5)": lambda _: beta(2, 5),
     "uniform": lambda _: UNIFORM,
-    "one spike in a uniform": lambda _: mixed(0.7, at({0.371: 1}), UNIFORM),
-    "two spikes": lambda _: at({0.2: 0.6, 0.85: 0.4}),
-    "two humps": lambda _: mixed(0.5, beta(20, 80), beta(80, 20)),
-    "coarse lattice": lambda _: at(dict.fromkeys((0.03, 0.19, 0.35, 0.51, 0.67, 0.83, 0.99), 1 / 7)),
-    "falling lattice": lambda _: at({0: 64 / 127} | {0.08 * step: 2.0 ** (6 - step) / 127 for step in range(1, 7)}),
-    "both ends": lambda _: at({0: 0.5, 1: 0.5}),
+    "uniform, with one frequent value": lambda _: mixed(0.7, at({0.371: 1}), UNIFORM),
+    "two values": lambda _: at({0.2: 0.6, 0.85: 0.4}),
+    "bimodal": lambda _: mixed(0.5, beta(20, 80), beta(80, 20)),
+    "seven equally frequent values": lambda _: at(dict.fromkeys((0.03, 0.19, 0.35, 0.51, 0.67, 0.83, 0.99), 1 / 7)),
+    "seven values, each half as frequent as the next lower one": lambda _: at(
+        {0: 64 / 127} | {0.08 * step: 2.0 ** (6 - step) / 127 for step in range(1, 7)}
+    ),
+    "half at each end": lambda _: at({0: 0.5, 1: 0.5}),
     "heavy tail": lambda _: continuous(lambda levels: np.minimum(1.0, 0.002 * (1 - levels) ** (-1 / 1.1))),
-    "2% at the high end": lambda _: at({0: 0.98, 1: 0.02}),
-    "2% at the low end": lambda _: at({0: 0.02, 1: 0.98}),
-    "3 people at the high end": lambda reports: at({0: 1 - min(1.0, 3 / reports), 1: min(1.0, 3 / reports)}),
-    "1 person at the high end": lambda reports: at({0: 1 - 1 / reports, 1: 1 / reports}),
-    "1 person at the low end": lambda reports: at({0: 1 / reports, 1: 1 - 1 / reports}),
-    "1 person far from a spike": lambda reports: at({0.6: 1 - 1 / reports, 1: 1 / reports}),
+    "2% at the high end, the rest at the low end": lambda _: at({0: 0.98, 1: 0.02}),
+    "2% at the low end, the rest at the high end": lambda _: at({0: 0.02, 1: 0.98}),
+    "3 people at the high end, the rest at the low end": lambda reports: at(
+        {0: 1 - min(1.0, 3 / reports), 1: min(1.0, 3 / reports)}
+    ),
+    "1 person at the high end, the rest at the low end": lambda reports: at({0: 1 - 1 / reports, 1: 1 / reports}),
+    "1 person at the low end, the rest at the high end": lambda reports: at({0: 1 / reports, 1: 1 - 1 / reports}),
+    "1 person at the high end, the rest at one lower value": lambda reports: at({0.6: 1 - 1 / reports, 1: 1 / reports}),
 }
 """Each population by its name and, because a few have rare answers, the number of reports."""
 
 HOSTILE: Final = (
     "all at the low end",
     "uniform",
-    "both ends",
-    "2% at the high end",
-    "2% at the low end",
-    "3 people at the high end",
-    "1 person far from a spike",
+    "half at each end",
+    "2% at the high end, the rest at the low end",
+    "2% at the low end, the rest at the high end",
+    "3 people at the high end, the rest at the low end",
+    "1 person at the high end, the rest at one lower value",
 )
 """The populations for figures that take long."""
