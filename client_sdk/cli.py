@@ -55,7 +55,9 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
     trial = path.parent / FOLDER
     try:
         if not ledger_file.exists(path) and ledger_file.exists(trial / path.name):
-            return _fail(f"there is no ledger at {path}, only one of a trial: use --data-dir {shlex.quote(str(trial))}")
+            return _fail(
+                f"there is no ledger at {path}, only the ledger of a trial: use --data-dir {shlex.quote(str(trial))}"
+            )
         return _print(arguments.command(path, arguments))
     except KeyboardInterrupt:  # the user has pressed Ctrl+C
         return ExitStatus.DONE
@@ -144,7 +146,9 @@ def _parser() -> argparse.ArgumentParser:
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="The app's data directory.")
         subparser.set_defaults(command=command)
     showing = commands.choices["show"]
-    showing.add_argument("--all", action="store_true", help="Show all reports, ceilings, reasons for drops, and stops.")
+    showing.add_argument(
+        "--all", action="store_true", help="Show all reports, ceilings, reasons for drops, and stopped questions."
+    )
     showing.add_argument(
         "--pending", action="store_true", help="Show only waiting reports, with the reason and the deadline."
     )

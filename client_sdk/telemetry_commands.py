@@ -58,7 +58,7 @@ class TelemetryCommands:
         return click.Group(
             "telemetry",
             commands=[click.Command(each.__name__, callback=each, help=each.__doc__) for each in self],
-            help="Decide what this program may report, and read what it did report.",
+            help="Decide what this program may report, and show what it has reported.",
         )
 
     def on(self) -> None:

@@ -66,7 +66,7 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, whether or not the collector answered. Per batch: the uploads that are mixed together.",
+        "Uploads in batches, with or without an answer. Divided by the batches: how many uploads are mixed together.",
         "outcome",
     ),
     (

@@ -186,7 +186,7 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
     if is_base_url(collector) and is_readable_on_the_way(collector) and not allow_plain_http:
         raise ValueError(
             "collector must be an https:// URL, unless it is on this machine: anybody on the network path could read "
-            "the token and change the tallies; allow_plain_http=True allows http:// nevertheless"
+            "the token and change the tallies; to accept this risk, pass allow_plain_http=True"
         )
     if token is not None:
         return checked_token(token, "token must be the secret of a read key, one line of ASCII")

@@ -21,9 +21,9 @@ it, so that not all devices send at once. The collector accepts these reports fo
 class Phase(Enum):
     """The state of a window at an instant."""
 
-    RUNNING = "answers are recorded, and counts go on"
-    ENDED = "counts of the window are reported"
-    CLOSED = "no collector accepts reports of the window, so none is paid for"
+    RUNNING = "answers are recorded and added to counts"
+    ENDED = "the window has ended, and its counts are reported"
+    CLOSED = "collectors no longer accept reports for the window, so nothing is charged"
 
 
 class EndedCount(NamedTuple):

@@ -153,8 +153,8 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
     year = _year_nanos(budget)
     if budget.web_year_nanos is None or budget.web_year_nanos < year:
         yield (
-            f"[budget] web_year must be at least {_epsilon(year)}: browsers delete storage, and the ledger with it, so "
-            f"that only per_window applies, and a calendar year can touch {IN_YEAR[budget.window]} windows"
+            f"[budget] web_year must be at least {_epsilon(year)}: browsers may delete the ledger, so only per_window "
+            f"limits a browser, and a calendar year overlaps up to {IN_YEAR[budget.window]} windows"
         )
 
 

@@ -118,7 +118,7 @@ def _budget() -> Schema:
             "per_month": number | {"description": "the maximum cost of all reports in a calendar month"},
             "web_year": number
             | {"description": "for browsers: the maximum cost of a year in which storage is deleted again and again"},
-            "window": _one_of(WindowKind, "the period of per_window, and of metrics without a window"),
+            "window": _one_of(WindowKind, "the period that per_window limits, and the default window of a metric"),
             "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "gaussian's maximum delta"},
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
             "answers": _described(whole(MOST_ANSWERS), "with sample: the number of questions drawn for a window"),

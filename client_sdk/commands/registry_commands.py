@@ -315,7 +315,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     first = (
         ""
         if releases
-        else "; it is the first release: if you have released apps with another registry, add that one, too"
+        else "; it is the first release in the history: if earlier apps have another registry, add that registry, too"
     )
     return Outcome(
         f"added {path}, released on {day or today}, to {file}{first}\n"

@@ -236,7 +236,7 @@ def _check_machine(path: Path, _: Clocks) -> str:
         raise _BrokenError("a copied ledger was not detected")
     here, elsewhere = origin.machine_id(APP), origin.machine_id(f"{APP} elsewhere")
     if here is None:
-        return "this machine has no id; a copied ledger is detected only by the inode and birth of its file"
+        return "this machine has no id; a copied ledger is detected only by the inode and creation time of its file"
     with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
         connection.execute("UPDATE device SET host = ?", (elsewhere,))
     if not _is_refused(path):

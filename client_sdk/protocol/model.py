@@ -217,7 +217,7 @@ def _end(kind: Boolean | Category | Number, end: int) -> object:
 
 
 _FEATURES: Final = 'must list features, such as { name = "age", low = 18, high = 90 } or { name = "sex", values = […] }'
-_LABEL: Final = 'must be "boolean", or the ends of a number: { low = 0, high = 10 }'
+_LABEL: Final = 'must be "boolean", or the range of a number: { low = 0, high = 10 }'
 _NAME: Final = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}$"}
 _ENDS: Final = {"low": {"type": "number"}, "high": {"type": "number"}}
 _VALUES: Final = listing(text() | {"description": "a value"}, 2, MAX_INPUTS + 1) | {"uniqueItems": True}
@@ -331,7 +331,7 @@ class Model(_OfFeatures, Ball):
         Key(
             "population",
             whole(MOST_DEVICES),
-            "of a model: the expected number of devices, on which the choice of auto depends",
+            "of a model: the expected number of devices, on which the mechanism that auto chooses depends",
             required=False,
         ),
         NORM._replace(required=False),

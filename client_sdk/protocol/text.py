@@ -147,7 +147,7 @@ class Text(Kind):
         Key(
             "preset",
             {"enum": list(PRESETS)},
-            "of a text: a named list of letters",
+            "of a text: the name of a predefined list of letters",
             required=False,
             read=lambda *_: None,  # read together with the letters
         ),
@@ -158,7 +158,7 @@ class Text(Kind):
         Key(
             "cells",
             {"enum": list(CELLS_ALLOWED)},
-            "of a text: the approximate number of cells in a group's table",
+            "of a text: the approximate number of cells among which texts are distributed",
             required=False,
             read=_read_cells,
         ),
@@ -174,7 +174,7 @@ class Text(Kind):
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="does not apply to a text: a permanent answer about many cells would be too noisy",
         fill_in="does not apply to a text; record an answer in every window instead",
-        strata="does not apply to a text: each stratum would have its own tallies, and find fewer texts",
+        strata="does not apply to a text: in the separate tallies of each stratum, fewer texts would be found",
     )
     is_named: ClassVar[bool] = False
     shapes: ClassVar[tuple[str, ...]] = ("cells",)

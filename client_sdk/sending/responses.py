@@ -107,7 +107,7 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
         case Rejected(status):
             return (
                 f"the collector rejected an upload with status {status}, and its reports are lost: "
-                "is it older than this SDK?"
+                "is the collector older than this SDK?"
             )
         case Transient():
             return _why_again(reply)

@@ -30,8 +30,8 @@ class Departed(Enum):
     """Whether an attempt has sent an upload, and if not, why."""
 
     NOTHING = "there was nothing to send"
-    WITHHELD = "the user no longer agrees; the next look drops the upload"
-    UPLOAD = "an upload left, answered or not"
+    WITHHELD = "the user no longer agrees; the next attempt drops the upload"
+    UPLOAD = "an upload was sent, whether or not the collector answered"
 
 
 class Look(NamedTuple):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class _State(Enum):
-    WAITING = "something may wait"
-    PENDING = "something waits for its time"
-    EMPTY = "nothing waits"
+    WAITING = "a report may wait"
+    PENDING = "a report waits until it is due"
+    EMPTY = "no report waits"
     BROKEN = "the ledger cannot be used"
 
 

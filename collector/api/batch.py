@@ -141,7 +141,7 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise MalformedError(
-        Malformed.INVALID_ANSWERS, f"line {number}", "must answer the upload that was sent in this line"
+        Malformed.INVALID_ANSWERS, f"line {number}", "must be the answer to the upload on the same line"
     )
 
 

@@ -177,7 +177,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
     if present.size < noted.size:
         yield DataLoss(f"{shortened(file.name, present.size, noted.size)} (recorded at {when})")
     elif present.checksum != noted.checksum:
-        yield DataLoss(f"{file.name} is not as it was written: something changed in its first {in_units(noted.size)}")
+        yield DataLoss(f"{file.name} was changed after it was written, within its first {in_units(noted.size)}")
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:

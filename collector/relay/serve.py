@@ -191,7 +191,7 @@ def _check_file(file: StopsFile) -> None:
         if not file.path.exists():
             _log.warning(
                 (
-                    "%s is new: devices learn of a stopped question once the collector has listed it for a day. "
+                    "%s is a new file: devices learn of a stopped question once the collector has listed it for a day. "
                     "If this relay had a state file before, use that file"
                 ),
                 file.path,

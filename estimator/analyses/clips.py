@@ -59,11 +59,13 @@ class Clip(Record, frozen=True):
     smallest_change: Annotated[
         float | None,
         says(
-            "the smallest relative rise of all numbers that is detected between two windows in "
+            "the smallest rise, relative to all numbers, that is detected between two windows in "
             "8 of 10 draws. None if no rise would be detected."
         ),
     ]
-    is_best: Annotated[bool, says("whether the total error is the smallest: this range is recommended.")] = False
+    is_best: Annotated[bool, says("whether this range has the smallest total error, and is therefore recommended.")] = (
+        False
+    )
 
 
 class Numbers(NamedTuple):

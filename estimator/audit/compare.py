@@ -61,7 +61,7 @@ class Walk:
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
-            self._mismatches.append(f"an answer takes {numbers(law.lengths)} coins to become an input, not {coins}")
+            self._mismatches.append(f"an answer takes {numbers(law.lengths)} coins to be encoded, not {coins}")
 
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
@@ -119,8 +119,8 @@ class Walk:
         off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
         worst = max(off, key=lambda each: abs(off[each]))
         self._mismatches.append(
-            f"{what} does not have the declared law: the worst of {len(off)} probabilities, that of {worst}, is off by "
-            f"{float(off[worst]):+.3g}"
+            f"{what} does not have the declared distribution: the worst of {len(off)} probabilities, "
+            f"that of {worst}, is off by {float(off[worst]):+.3g}"
         )
         return False
 
@@ -143,7 +143,7 @@ class Walk:
         uneven = max(self._coins.values(), key=len)
         if len(uneven) != 1:
             self._mismatches.append(
-                f"paths to one symbol take {numbers(uneven)} coins, so the number reveals their outcomes"
+                f"paths to one symbol take {numbers(uneven)} coins, so the number of coins reveals their outcomes"
             )
         walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
         return Proof(

@@ -165,7 +165,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
         while has_another:
             outcome = _done(read, result)
             if walked.tossed != tossed:
-                raise AuditError("the SDK cannot be walked: it tosses coins after it has returned")
+                raise AuditError("the SDK cannot be enumerated: it tosses coins after it has returned")
             if walked.used != len(script):
                 raise _unsteady()
             weight, scale = walked.weight()
@@ -198,7 +198,7 @@ def _done(step: Callable[[S], R], given: S) -> R:
     except AuditError:
         raise
     except Exception as error:
-        raise AuditError(f"the SDK cannot be walked: it raised {type(error).__name__}: {error}") from error
+        raise AuditError(f"the SDK cannot be enumerated: it raised {type(error).__name__}: {error}") from error
 
 
 def _chances(sums: dict[int, defaultdict[T, int]]) -> Chances[T]:
@@ -212,7 +212,7 @@ def _chances(sums: dict[int, defaultdict[T, int]]) -> Chances[T]:
 
 
 def _unsteady() -> AuditError:
-    return AuditError("the SDK cannot be walked: its behavior differs although its coins do not")
+    return AuditError("the SDK cannot be enumerated: it behaves differently with the same coins")
 
 
 class Interval:
@@ -259,7 +259,7 @@ class Interval:
 
     def _chosen(self, ways: int) -> int:
         if ways > MOST_VALUES:
-            raise AuditError(f"a draw has {ways} distinct outcomes; at most {MOST_VALUES} can be walked")
+            raise AuditError(f"a draw has {ways} distinct outcomes; at most {MOST_VALUES} can be enumerated")
         return self._choose(ways) if ways > 1 else 0
 
 

@@ -139,7 +139,7 @@ class Walked:
 
     Attributes:
         inputs: the number of walked inputs of the channel.
-        laws: the number of walked distributions of answers and of inputs.
+        laws: the number of enumerated distributions of answers and of inputs.
         paths: the number of paths of coins in all distributions.
         coins: the possible numbers of coins that a report tosses. If there are several, the symbol
             must determine the number. Otherwise, the running time would reveal more than the symbol
@@ -231,7 +231,7 @@ class ProvedStep(Record, frozen=True, kw_only=True):
     inputs_walked: Annotated[int, says("the number of enumerated inputs.")]
     symbols: Annotated[int, says("the number of symbols of the step's channel.")]
     laws: Annotated[int, says("the number of enumerated laws of answers and of inputs.")]
-    paths: Annotated[int, says("the number of paths of coins in all laws.")]
+    paths: Annotated[int, says("the number of enumerated sequences of coins.")]
     coins: Annotated[tuple[int, ...], says("the number of coins that a report uses.")]
     claimed_epsilon: Annotated[str, says("the charged epsilon, rounded up to 1e-9.")]
     proved_epsilon: Annotated[str, says("the epsilon of all enumerated laws, rounded up to 1e-14, or ``infinite``.")]

@@ -80,7 +80,7 @@ class IdealFunction:
             self._words[place] = bound, self._coins.below(bound)
         first_bound, word = self._words[place]
         if first_bound != bound:
-            raise AuditError("the SDK cannot be walked: it uses one pseudo-random word for two purposes")
+            raise AuditError("the SDK cannot be enumerated: it uses one pseudo-random word for two purposes")
         return word
 
 
@@ -231,7 +231,7 @@ def prove(
         after_law: called with 1 after each walked distribution.
 
     Raises:
-        AuditError: if the SDK cannot be walked. The message names the metric and the reason.
+        AuditError: if the SDK cannot be enumerated. The message says which metric, and why.
 
     """
     walked = (
@@ -345,7 +345,7 @@ def crosses_proof(
     """Return the proof about a report of crosses.
 
     Raises:
-        AuditError: if the SDK cannot be walked.
+        AuditError: if the SDK cannot be enumerated.
 
     """
     observation = cast("CrossedModel", metric.kind).observation

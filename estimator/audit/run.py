@@ -239,7 +239,7 @@ class Finding(Record, frozen=True, kw_only=True):
     """Two answers, and the lower bound that an attack proved by telling them apart."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
-    horizon: Annotated[str, says("the observed part of a device's life and the part that differs, in words.")]
+    horizon: Annotated[str, says("a description of the observed reports, and of those that differ.")]
     answers: Annotated[tuple[str, str], says("the names of the two answers.")]
     claimed_epsilon: Annotated[float, says("the claimed epsilon, rounded up.")]
     claimed_delta: Annotated[float, says("the claimed delta, rounded up; 0 for most mechanisms.")]

@@ -72,7 +72,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
     """Return the proof about a report of vectors.
 
     Raises:
-        AuditError: if the SDK cannot be walked.
+        AuditError: if the SDK cannot be enumerated.
 
     """
     channel = cast("RotatedAxes", metric.channel)
@@ -168,7 +168,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     """Return the proof about a report of texts.
 
     Raises:
-        AuditError: if the SDK cannot be walked.
+        AuditError: if the SDK cannot be enumerated.
 
     """
     channel, domain = cast("GroupedGeometry", metric.channel), cast("Text", metric.kind)

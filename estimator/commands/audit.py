@@ -43,9 +43,11 @@ take an hour.
     help="Reports per answer.  [default: as many as take a few minutes]",
 )
 @click.option(
-    "--exact", is_flag=True, help="Prove the claims by walking every path of coins through the randomization."
+    "--exact",
+    is_flag=True,
+    help="Prove the claims by enumerating every possible sequence of coins in the randomization.",
 )
-@click.option("--all-inputs", is_flag=True, help="With --exact: walk all inputs, even if this takes a long time.")
+@click.option("--all-inputs", is_flag=True, help="With --exact: enumerate all inputs, even if this takes a long time.")
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="Audit only this metric. Repeatable.")
 @click.option(
     "--sdk",
@@ -73,11 +75,11 @@ def audit_command(  # noqa: PLR0913 the options of the command
     Exit with status 1 if a claim is refuted.
     """
     if exact and reports is not None:
-        raise click.UsageError("--reports is for samples, but --exact walks all paths; omit --reports")
+        raise click.UsageError("--reports is for samples, but --exact enumerates all outcomes; omit --reports")
     if all_inputs and not exact:
         raise click.UsageError("--all-inputs requires --exact; add --exact, or omit --all-inputs")
     if exact and program is not None:
-        raise click.UsageError("--exact can only walk the Python SDK; omit --sdk or --exact")
+        raise click.UsageError("--exact works only for the Python SDK; omit --sdk or --exact")
     metrics = chosen(Registry.read(registry), names)
     if exact:
         refuted = _prove(metrics, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)

@@ -110,14 +110,15 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--shares",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: the shares of the answers of some numbers, in TOML or JSON. The plan then suggests ranges "
-    "for clipping.",
+    help="With --population: for some numbers, the share of each answer, in TOML or JSON. The plan then suggests "
+    "ranges for clipping.",
 )
 @click.option(
     "--pilot",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: tallies of numbers asked as distributions. The plan then suggests ranges for clipping.",
+    help="With --population: tallies of a pilot that asked for the distributions of numbers. The plan then "
+    "suggests ranges for clipping.",
 )
 @click.option(
     "--delta",

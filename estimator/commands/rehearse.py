@@ -103,7 +103,7 @@ FACTORS: Final = (0.5, 1, 2)
     "page",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Also write the page of a report on these answers.",
+    help="Also write a report on these answers, as a web page.",
 )
 @click.option(
     "--tallies-out",
@@ -216,8 +216,8 @@ def _ground_truth(
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="True answers: one column per feature, and one with the metric's name for the label. A column person marks "
-    "rows of the same person.",
+    help="True answers: one column per feature, and one for the label, with the metric's name. An optional "
+    "column named person marks rows of the same person.",
 )
 @click.option("--metric", "name", metavar="NAME", required=True, help="The model: a metric whose label is yes or no.")
 @click.option(

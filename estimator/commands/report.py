@@ -105,7 +105,7 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
 @click.option(
     "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to this file, not to stdout."
 )
-@click.option("--verbose", is_flag=True, help="Show every figure in the table, with its columns explained.")
+@click.option("--verbose", is_flag=True, help="Show every figure in the table, and explain the columns.")
 def report(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,

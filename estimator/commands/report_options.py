@@ -194,10 +194,8 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     "simultaneous": RequestedExtra(
         "simultaneous", "Simultaneous intervals, which contain the true values of all figures of a tally together."
     ),
-    "pooled": RequestedExtra("pool", "All windows of a metric together.", absent=OPENMETRICS),
-    "clusters": RequestedExtra(
-        "clusters", "Clusters of answers that are numbers, counts, pairs or on a scale.", absent=ROWS
-    ),
+    "pooled": RequestedExtra("pool", "Figures over all windows of a metric together.", absent=OPENMETRICS),
+    "clusters": RequestedExtra("clusters", "Clusters of answers, for numbers, counts, scales and pairs.", absent=ROWS),
     "covariance": RequestedExtra(
         "covariance", "The covariance matrix of all shares of a metric.", absent=ROWS | FOR_PEOPLE
     ),

@@ -128,7 +128,7 @@ class Watch:
     show_default=True,
     help="The time between two tables.",
 )
-@click.option("--verbose", is_flag=True, help="Show every figure, with its columns explained.")
+@click.option("--verbose", is_flag=True, help="Show every figure, and explain the columns.")
 def watch(  # noqa: PLR0913 one argument for each option
     *,
     registry: Path,

@@ -123,9 +123,7 @@ class ShareErrors(Record, frozen=True):
 class MeanError(Record, frozen=True):
     """The standard error of a mean."""
 
-    standard_error_worst: Annotated[
-        float, says("the standard error in the worst population, which is the largest possible one.")
-    ]
+    standard_error_worst: Annotated[float, says("the largest standard error in any population.")]
     name: Annotated[
         str, says("the name of the mean, such as ``mean position``. Omitted for the mean of the answers themselves.")
     ] = "mean"

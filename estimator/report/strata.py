@@ -128,7 +128,7 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
     asked = f"Asked by apps released on or after {since}" + (f" and before {until}" if until else "")
     if then is None:
         return f"{asked}; no longer asked since then."
-    return f"{asked}; then {with_and(list(changes(metric, then))) or 'other strata were counted apart'}."
+    return f"{asked}; then {with_and(list(changes(metric, then))) or 'other strata were counted separately'}."
 
 
 def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:

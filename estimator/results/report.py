@@ -253,13 +253,13 @@ class Highlight(Record, frozen=True, kw_only=True):
         MetricEstimate,
         says(
             "the window shown first. This is the last closed window with reports or, if there is none, the last "
-            "window with reports or, if there is none, the last window. P-values of its differences between groups "
-            "are corrected for the windows shown first of all questions."
+            "window with reports or, if there is none, the last window. P-values of differences between groups in this "
+            "window are corrected for all questions, each with its window shown first."
         ),
     ]
     positions: Annotated[tuple[int, ...], says("the positions of the shown values, in the domain's order.")]
     left_out: Annotated[int, says("the number of values that are not shown.")]
-    precision: Annotated[Precision, says("the precision in the window shown first.")]
+    precision: Annotated[Precision, says("the width of the intervals in the window shown first.")]
     independence: Annotated[
         float | None,
         says(

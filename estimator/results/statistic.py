@@ -495,7 +495,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "share_from": Statistic(
         "among the devices that say no, or yes, the share at a step of a scale or above",
-        "Share from a step on, of those who say no and of those who say yes",
+        "Share at a step or above, of those who say no and of those who say yes",
         _share_from,
         cell_of,
         on_page=True,

@@ -130,7 +130,7 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
     result = serve(registry_file, "--data-dir", tmp_path / "data")
     assert result.returncode == 1
     # a log that was begun just before the end is in no note yet: the store itself refuses it
-    by_note = "is not as it was written" in result.stderr
+    by_note = "was changed after it was written" in result.stderr
     assert by_note or "unknown command 'NONSENS'" in result.stderr
     assert not by_note or "run hearsay-collector store accept-loss --data-dir" in result.stderr
     assert log.read_bytes() == spoiled

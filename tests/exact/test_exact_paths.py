@@ -184,8 +184,8 @@ def forgetful() -> Callable[[Coins], int]:
 @pytest.mark.parametrize(
     ("procedure", "said"),
     [
-        (unsteady(), "its behavior differs although its coins do not"),
-        (forgetful(), "its behavior differs although its coins do not"),
+        (unsteady(), "it behaves differently with the same coins"),
+        (forgetful(), "it behaves differently with the same coins"),
         (lambda coins: coins.below(COIN_SCALE), f"distinct outcomes; at most {MOST_VALUES}"),
         (lambda coins: coins.below(COIN_SCALE) % 3, f"distinct outcomes; at most {MOST_VALUES}"),
         (lambda coins: coins.below(0), "the SDK draws an integer below 0"),

@@ -243,8 +243,8 @@ def remove_everything(data: Path) -> None:
     ("damage", "said", "left"),
     [
         (cut, "lacks the last .* of the .* that were acknowledged", range(REWRITTEN, REWRITTEN + NOTED)),
-        (change_a_symbol, "is not as it was written", [REWRITTEN + NOTED + LAST]),
-        (change_the_form, "is not as it was written", range(REWRITTEN, REWRITTEN + NOTED)),
+        (change_a_symbol, "was changed after it was written", [REWRITTEN + NOTED + LAST]),
+        (change_the_form, "was changed after it was written", range(REWRITTEN, REWRITTEN + NOTED)),
         (add_noughts, "Bad file format", [REWRITTEN + NOTED + LAST]),
         (remove_increment, "incr.aof is missing", [REWRITTEN]),
         (bring_back_an_older_store, "does not list", [REWRITTEN + NOTED + LAST]),

@@ -239,7 +239,7 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
     channel = _of_sets(chosen, request) if kind.drawn and chosen.shape == "labels" else chosen.build(request)
     if channel.worst_ratio <= 1:
         raise ValueError(
-            f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would reveal nothing; raise epsilon"
+            f"with {channel.inputs} possible inputs, a report at epsilon {epsilon.text} reveals nothing; raise epsilon"
         )
     return channel if permanent is None else _permanent(channel, permanent, epsilon)
 

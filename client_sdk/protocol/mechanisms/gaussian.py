@@ -75,7 +75,7 @@ class Gaussian(AdditiveNoise):
         """
         if request.delta is None:
             raise ValueError(
-                "'gaussian' needs delta, such as 1e-9: how far a probability may exceed e^epsilon times another one"
+                "'gaussian' needs delta, like 1e-9: how far a probability may exceed e^epsilon times another answer's"
             )
         return cls.within(request.epsilon, request.delta)
 
@@ -89,7 +89,7 @@ class Gaussian(AdditiveNoise):
 
         """
         if delta * 2**CENTER_BITS < 1 / NEGLIGIBLE:
-            raise ValueError(f"delta {float(delta):g} is below what its integers can resolve; raise delta")
+            raise ValueError(f"delta {float(delta):g} is too small for its integer probabilities; raise delta")
 
         # rounded down, so that its logarithm is not above epsilon
         odds = Fraction(int(epsilon.odds * COIN_SCALE), COIN_SCALE)
@@ -154,7 +154,9 @@ class Gaussian(AdditiveNoise):
 
 def _too_far(steps: int, points: int) -> ValueError:
     ranges = steps / STEPS_PER_CELL / (points - 1)
-    return ValueError(f"noise of {ranges:.3g} or more times the range does not fit a tally; raise epsilon or delta")
+    return ValueError(
+        f"the noise would be at least {ranges:.3g} times the range, too large for a tally; raise epsilon or delta"
+    )
 
 
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:

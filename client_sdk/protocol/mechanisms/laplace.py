@@ -61,7 +61,7 @@ class Laplace(AdditiveNoise):
         for_rounding = 2 * int((points + epsilon.odds) / (epsilon.odds - 1)) + 2
         least = (most - for_rounding) * unit // (rising[-1] + 2 * (sum(rising[:-1]) + beyond))
         if least < 1:
-            raise ValueError(f"the weights of {points} symbols do not fit; raise or lower epsilon")
+            raise ValueError(f"the weights of {points} symbols do not fit in 64 bits; raise or lower epsilon")
         weights = [least * step >> WORKING_BITS for step in reversed(rising)]
         farther = -int(-(sum(weights) - epsilon.odds * weights[-1]) // (epsilon.odds - 1))
         return cls(points, 0, (*weights, farther))

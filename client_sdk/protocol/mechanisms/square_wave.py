@@ -71,7 +71,7 @@ class SquareWave(Channel):
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
         light = int(most / (width * odds + points - 1))
         if light < 1:
-            raise ValueError(f"the weights of {points - 1 + width} symbols do not fit; lower epsilon")
+            raise ValueError(f"the weights of {points - 1 + width} symbols do not fit in 64 bits; lower epsilon")
         return cls(inputs=points, width=width, light=light, heavy=int(light * odds))
 
     @property

@@ -46,7 +46,7 @@ def between(old: Registry, new: Registry) -> list[str]:
                 f"metric.{name}: its strata changed; reports of each stratum are counted separately from now on"
             )
     sentences += [
-        f"metric.{name}: is no longer asked; reports of released apps count while it is in the history"
+        f"metric.{name}: is no longer asked; reports of released apps are counted as long as the history contains it"
         for name in old.metrics
         if name not in new.metrics
     ]

@@ -109,7 +109,7 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "delta",
             {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
-            "with gaussian: by how much a probability may exceed e^epsilon times that of another answer",
+            "with gaussian: by how much a probability may exceed e^epsilon times another answer's",
             required=False,
             read=_read_delta,
         ),

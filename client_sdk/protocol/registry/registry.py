@@ -415,7 +415,7 @@ def _read_budget(table: TomlTable) -> Budget:
         ceilings[key] = None if ceiling is None else int(ceiling * NANOS)
     delta = table.number("delta", required=False) or Fraction(0)
     if not 0 <= delta < 1:
-        table.mistake("delta", "must be from 0 to below 1")
+        table.mistake("delta", "must be at least 0 and below 1")
     strategy = table.choice("strategy", Strategy, required=False) or Strategy.SPLIT
     answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
     accept = table.text("accept")
@@ -484,7 +484,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each public question that combines others, one of them sensitive."""
     return [
-        (f"metric.{name}.public", f"is not allowed: metric.{part} is sensitive, and part of its answers")
+        (f"metric.{name}.public", f"is not allowed: its answers contain those of metric.{part}, which is sensitive")
         for name, metric in read.items()
         for part in metric.kind.crossed
         if metric.is_public and read[part].is_sensitive

@@ -75,7 +75,7 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
     if is_readable_on_the_way(collector) and not allow_plain_http:
         raise ValueError(
             "collector must be an https:// URL, unless it is on this machine: anybody on the path could read "
-            "reports and upload_key, and answer in the collector's name; allow_plain_http=True allows that"
+            "reports and upload_key, and answer in the collector's name; to accept this, pass allow_plain_http=True"
         )
     if not isinstance(upload_key, str | None):
         raise TypeError("upload_key must be a string, or None if the collector needs none")

@@ -28,7 +28,7 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
         raise MalformedError(Malformed.INVALID_JSON, "body", "must be JSON in UTF-8") from None
     except (ValueError, RecursionError):
         raise MalformedError(
-            Malformed.INVALID_JSON, "body", "must be one JSON object (RFC 8259), no member twice"
+            Malformed.INVALID_JSON, "body", "must be one JSON object (RFC 8259) without duplicate members"
         ) from None
     return document
 
@@ -39,7 +39,7 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
     if type(raw) is not dict:
         malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
     if raw.keys() - fields:
-        malformed(Malformed.UNKNOWN_FIELD, place, f"has a field that is none of: {expected}")
+        malformed(Malformed.UNKNOWN_FIELD, place, f"has an unknown field; the known fields are: {expected}")
     if fields - raw.keys():
         malformed(Malformed.MISSING_FIELD, place, f"lacks: {', '.join(sorted(fields - raw.keys()))}")
 

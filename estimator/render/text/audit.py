@@ -24,9 +24,7 @@ HALF: Final = 12
 
 PAIR: Final = 2 * HALF + len(" | ")
 
-HEADING: Final = (
-    f"  {'metric':{VALUE_WIDTH}} {'told apart':{PAIR}} {'claimed':>8} {'proved':>7} {'used':>4} {'excess':>7}"
-)
+HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'answers':{PAIR}} {'claimed':>8} {'proved':>7} {'used':>4} {'excess':>7}"
 
 FOOTNOTES: Final = f"""\
 claimed: the sum of the epsilons of all reports that differ. A row on several
@@ -53,10 +51,10 @@ as claimed: every symbol has its declared probability; epsilon and delta
 the same number of coins. claimed: rounded up to 1e-9; proved: to 1e-14.
 used: the part of the claimed epsilon that the most distinguishable pair of
 answers uses. If it is below 100.0%, the rest is charged but not used.
-sample: only some of many inputs are walked. Because the mechanism is symmetric,
+sample: only some of many inputs were run. Because the mechanism is symmetric,
 these include the worst pair. Numbers between two points are mixtures of inputs,
 which reveal no more than the inputs do. See docs/reference/plans.md.
-Not walked: the system's random numbers, the ledger, and the sending of reports.
+Not covered: the system's random numbers, the ledger, and the sending of reports.
 An audit without --exact also attacks these.
 """
 
@@ -165,7 +163,10 @@ def _walked(audit: ProvedAudit) -> str:
     walked = sum(proof.inputs_walked for proof in audit.proofs)
     every = sum(proof.inputs for proof in audit.proofs)
     of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"
-    return f"Of {of_inputs}, every path of coins was walked through the installed\nSDK, in exact fractions.\n"
+    return (
+        f"For {of_inputs}, the installed SDK was run with every path\n"
+        "(sequence of coins), and probabilities were added up as exact fractions.\n"
+    )
 
 
 def _rows(proof: ProvedStep, style: Style) -> Iterator[str]:

@@ -27,10 +27,10 @@ WIDTH: Final = 80
 FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: the error in the population
-with the largest error. Share seen: the 95% interval of this share lies above 0
-in 8 of 10 draws. Change seen: report --since, which compares the period with
-the same number of windows before it, finds this change in 8 of 10 draws, even
-if the same people answer, and after the correction for all questions.
+with the largest error. Detectable share: its 95% interval lies above 0 in 8 of
+10 draws. Detectable change: report --since, which compares the period with the
+same number of windows before it, finds this change in 8 of 10 draws, even if
+the same people answer, and after the correction for all questions.
 Epsilon of the tally: the privacy loss of a device from a window's tally, if
 only tallies of closed windows are published and all devices are honest.
 """
@@ -105,7 +105,7 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"  {'error of a share, all equal':34} {size_of(plan.share.standard_error_uniform):>14}"
         yield f"  {'error of a share, worst':34} {size_of(plan.share.standard_error_worst):>14}"
         smallest = "none" if plan.share.smallest_seen is None else size_of(plan.share.smallest_seen)
-        yield f"  {'smallest share seen':34} {smallest:>14}"
+        yield f"  {'smallest detectable share':34} {smallest:>14}"
     unit = f" {plan.unit}" if plan.unit else ""
     if plan.rotations is not None:
         yield f"  {'error by rotations, of the length':34} {size_of(plan.rotations):>14}"
@@ -119,9 +119,9 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"  {f'error over {_windows_of(plan)}, worst':34} {size:>14}"
     if plan.least_difference_of_means is not UNSET:
         least = plan.least_difference_of_means
-        yield f"  {'difference of two means seen':34} {'none' if least is None else f'{size_of(least)}{unit}':>14}"
+        yield f"  {'detectable difference of means':34} {'none' if least is None else f'{size_of(least)}{unit}':>14}"
     for seen in plan.changes:
-        yield f"  {f'change seen in a {seen.period}':34} {_change(plan, seen):>14}"
+        yield f"  {f'detectable change in a {seen.period}':34} {_change(plan, seen):>14}"
     yield from _last_lines(plan)
 
 
@@ -157,7 +157,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
     if plan.strata is not None and plan.strata.smallest_difference is not None:
         least = plan.strata.smallest_difference
         seen = relative_size(least) if is_relative else f"{size_of(least):>14}{of_mean}"
-        yield f"  {'difference of two strata seen':34} {seen:>14}"
+        yield f"  {'detectable difference of strata':34} {seen:>14}"
         yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
     if plan.texts is not None:
         yield from _text_lines(plan.texts)
@@ -170,7 +170,7 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
     """Yield lines on the possible ranges of a number with their errors, and on the best range."""
     if not clips:
         return
-    yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'change seen':>13}"
+    yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'detectable':>13}"
     for clip in clips:
         bias = text_of(clip.bias, digits_for(clip.error))
         seen = "none" if clip.smallest_change is None else f"+{size_of(clip.smallest_change, power=2)}%"

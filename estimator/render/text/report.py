@@ -89,9 +89,9 @@ nearest end of the range is shown. The point is not a certainty.
 
 DISTRIBUTION_FOOTNOTE = """\
 Variance, quantiles, ranges: estimates come from a smoothed histogram, and are
-slightly biased where it bends. Their intervals are valid for every population.
-An estimate outside its interval is moved to the nearer end. --format json
-contains the histogram and the distribution function.
+slightly biased where the histogram bends. Their intervals are valid for every
+population. An estimate outside its interval is moved to the nearer end.
+--format json contains the histogram and the distribution function.
 """
 
 THRESHOLDS_FOOTNOTE = """\
@@ -132,7 +132,7 @@ Changes: three kinds of change are tested: the last closed window compared with
 the first, a straight line through all windows, and a step after each window.
 Intervals are valid even if the same people answered in all windows. p is
 corrected for all figures of all questions. Wait for the next window to confirm
-a new verdict.
+a new change.
 """
 
 
@@ -215,7 +215,7 @@ def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
-        yield f"For a closer bracket of the median, the next release can ask with thresholds = [{listed}]."
+        yield f"To narrow down the median, ask with thresholds = [{listed}] in the next release."
 
 
 def _pooled_block(pooled: Pooled, highlight: Highlight, style: Style) -> str:

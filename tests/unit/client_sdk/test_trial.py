@@ -240,7 +240,7 @@ def test_what_an_earlier_run_sent_is_no_news_and_the_statement_is_the_apps(
         telemetry.record("dark_mode", value=True)
     capsys.readouterr()
     assert cli.main(["show", "--data-dir", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.endswith(f", only one of a trial: use --data-dir {tmp_path / 'trial'}\n")
+    assert capsys.readouterr().err.endswith(f", only the ledger of a trial: use --data-dir {tmp_path / 'trial'}\n")
     with contextlib.closing(show.open_copy(tmp_path / "trial" / FILE_NAME)) as connection:
         view = show.look(connection, 1.8e9)
     for shown in (show.as_text(view, "data"), show.everything_as_text(view)):

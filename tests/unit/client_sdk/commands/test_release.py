@@ -58,7 +58,7 @@ def test_metrics_that_come_and_go_are_named_and_new_words_are_not() -> None:
     price = new.metric("taps").epsilon_nanos / 1e9
     assert differences.between(old, new) == [
         f"metric.taps: is a new question; it costs a device up to epsilon {price:.9g} a {new.metric('taps').window}",
-        "metric.dark: is no longer asked; reports of released apps count while it is in the history",
+        "metric.dark: is no longer asked; reports of released apps are counted as long as the history contains it",
         KEEP,
     ]
     assert differences.between(old, old) == []

@@ -194,7 +194,7 @@ DISCLOSED = "* What sending a report reveals: that "
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (BOOLEAN, "the application recorded something for it on that day, which may depend on what you did"),
+        (BOOLEAN, "the application recorded something for this question on that day, which may depend on what you did"),
         (COUNT, "something was counted on that day. If nothing is counted, nothing is sent"),
         (BOOLEAN | {"fill_in": True, "window": "week"}, "the application ran in that week, and nothing else"),
         (COUNT | {"fill_in": True, "fill_value": 0}, "the application ran on that day, and nothing else"),
@@ -215,7 +215,7 @@ KEPT = "* What your device stores"
     ("fields", "words"),
     [
         (COUNT | {"persist": True}, ": the count, until the application first runs after the day, or you opt out"),
-        (ACTIVITY, ": the days, until they no longer count or you opt out"),
+        (ACTIVITY, ": the days of use, until they no longer count or you opt out"),
         (
             BOOLEAN | PERMANENT,
             " until you opt out: data that reveals your answers to anybody who can read it",
@@ -233,7 +233,7 @@ def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
     disclosure = "What sending a report reveals: that the application was used in that week"
     assert disclosure in page
     assert disclosure not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
-    assert "your device stores: the days, until they no longer count or you opt out" in page
+    assert "your device stores: the days of use, until they no longer count or you opt out" in page
     assert "device stores" not in _page(registry_text(used=BOOLEAN))
 
 
@@ -253,8 +253,8 @@ def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
 def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells() -> None:
     page = _page(registry_text(word=OF_TEXTS))
     assert "the first 12 letters of a text; the text itself stays on the device" in page
-    assert "a number, one of 3,541, that other texts can have, too, and that is randomized" in page
-    assert "which of 16 ways to number texts was chosen. That reveals nothing about your text" in page
+    assert "a randomized number, one of 3,541. Several texts can have the same number" in page
+    assert "which of 16 ways to number texts was chosen. This choice reveals nothing about your text" in page
     assert "texts that many people have in common, and how common any given text is" in page
     assert "In the totals of all devices, a text that only one person has can be found only by coincidence" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
@@ -271,12 +271,12 @@ def _in_bytes(definition: dict[str, Field]) -> dict[str, Field]:
 
 
 def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
-    about = "What it is about: age, sex, health; and what they should predict"
+    about = "What the question is about: age, sex, health; and the value that they should predict"
     vector, crosses = (_page(registry_text(m=model)) for model in (MODEL, CROSSED_MODEL))
     assert about in vector
     assert about in crosses
     assert "a list of 19 numbers roughly points" in vector
-    assert "one of these, chosen at random, together with what they should predict" in crosses
+    assert "one of these, chosen at random, together with the value that they should predict" in crosses
     assert "the others stay on the device" in crosses
 
 
@@ -299,14 +299,14 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
     assert "As long as the device reports, all answers" in page
     assert "browser" not in page
     assert (
-        "* As long as one storage of the browser lasts, all answers to all questions: even odds can become at most 55"
+        "* Until the browser deletes its storage, all answers to all questions: even odds can become at most 55"
         in web
     )
     assert "* Day, month and year assume a browser that deletes its storage again and again" in web
     year = re.search(r"\* A year, all answers to all questions: even odds can become (.*)", web)
     assert year is not None
     assert year[1] == odds(366 * NANOS, shipped())
-    assert "the day, week or month in which it was created" in " ".join(web.split())
+    assert "the day, week or month in which the storage was created" in " ".join(web.split())
 
 
 @pytest.mark.parametrize(("strategy", "alone"), [("pace", ["39", "39"]), ("split", [])])
@@ -316,7 +316,7 @@ def test_the_page_says_how_many_more_answers_are_sent_if_other_metrics_are_left_
     metric = BOOLEAN | {"epsilon": 1, "expires": Toml("2027-12-31")}
     text = registry_text(a=metric, b=metric).replace("per_window = 20", f'strategy = "{strategy}"\nper_window = 3')
     page = " ".join(_page(text.replace("lifetime = 400", "lifetime = 40")).split())
-    assert re.findall(r"If other questions are stopped .*? up to (\d+) times a year", page) == alone
+    assert re.findall(r"If other questions are stopped, .*? up to (\d+) times a year", page) == alone
 
 
 @pytest.mark.parametrize(("odds", "printed"), [("9.51", "9.6"), ("10.4", "11")])

@@ -158,7 +158,7 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     assert (
         "refused: os, one report: more is revealed than is claimed: epsilon infinite where 1.000000000" in result.stderr
     )
-    assert "a report does not have the declared law: the worst of 3 probabilities, " in result.stderr
+    assert "a report does not have the declared distribution: the worst of 3 probabilities, " in result.stderr
     assert "dark_mode" not in result.stderr
     assert "delta 0 | 1, infinitely used: refused *" in result.stdout
 
@@ -252,14 +252,14 @@ def test_the_table_says_of_how_many_inputs_every_path_was_walked(tmp_path: Path)
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(dark_mode=BOOLEAN, os=CATEGORY))
     assert (
-        "\nOf all 5 inputs, every path of coins was walked through the installed\nSDK,"
+        "\nFor all 5 inputs, the installed SDK was run with every path\n(sequence of coins),"
         in _run("--registry", path).stdout
     )
     path.write_text(registry_text(dark_mode=BOOLEAN, mean=NUMBER | {"epsilon": 1, "high": 5000}))
     proofs = _document(path).values()
     walked, every = (sum(int(str(proof[part])) for proof in proofs) for part in ("inputs_walked", "inputs"))
     assert walked < every
-    assert f"\nOf {walked:,} of {every:,} inputs, every path" in _run("--registry", path).stdout
+    assert f"\nFor {walked:,} of {every:,} inputs, the installed SDK" in _run("--registry", path).stdout
 
 
 def in_the_clear(self: Metric, answer: object, coins: Coins) -> int:
@@ -310,7 +310,7 @@ def test_an_sdk_that_cannot_be_walked_is_no_right_one(registry: Path, monkeypatc
     ("arguments", "said"),
     [
         (["--metric", "dark_mod"], "dark_mod"),
-        (["--reports", 480], "--exact walks all paths; omit --reports"),
+        (["--reports", 480], "--exact enumerates all outcomes; omit --reports"),
         (["--format", "csv"], "csv"),
         (["--all-input"], "--all-inputs"),
     ],

@@ -62,7 +62,7 @@ def test_an_exact_audit_walks_only_the_sdk_in_python(tmp_path: Path) -> None:
     path.write_text(TEXT, encoding="utf-8")
     result = CliRunner().invoke(command, ["audit", "--registry", str(path), "--exact", "--sdk", "player"])
     assert result.exit_code == 2
-    assert "--exact can only walk the Python SDK" in result.output
+    assert "--exact works only for the Python SDK" in result.output
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_the_table_has_eighty_columns_and_the_figures(registry: Path) -> None:
     result = _run(registry, "--population", 10_000)
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 82
-    for words in ("smallest share seen", "error of the mean, worst", "any two histories", "note: "):
+    for words in ("smallest detectable share", "error of the mean, worst", "any two histories", "note: "):
         assert words in result.stdout
 
 

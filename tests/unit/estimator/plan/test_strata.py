@@ -91,13 +91,13 @@ def test_the_plan_and_the_statement_say_it(tmp_path_factory: pytest.TempPathFact
     path.write_text(TEXT)
     words = ["plan", "--registry", str(path), "--today", str(TODAY), "--population", "20000"]
     table = CliRunner().invoke(command, words).stdout
-    assert table.count("difference of two strata seen") == 2
+    assert table.count("detectable difference of strata") == 2
     assert table.count("9 times in 10, with 10,000 reports in each of 2") == 2
     document = json.loads(CliRunner().invoke(command, [*words, "--format", "json"]).stdout)
     assert document["metrics"][0]["strata"]["reports"] == 10_000
     assert "strata" not in document["metrics"][2]
     page = CliRunner().invoke(command, ["plan", "--registry", str(path), "--statement"]).stdout
-    assert page.count("What is sent with it without randomization") == 2
+    assert page.count("What is also sent, without randomization") == 2
     assert "platform=ios; platform=android; or none" in page
 
 

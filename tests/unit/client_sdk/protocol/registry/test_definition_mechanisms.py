@@ -55,7 +55,7 @@ def test_the_ends_of_delta_are_sound() -> None:
     [
         (without(GAUSSIAN, "delta"), "'gaussian' needs delta"),
         (GAUSSIAN | {"statistic": "distribution"}, "estimates the mean only"),
-        (GAUSSIAN | {"epsilon": 0.001}, "does not fit a tally; raise epsilon or delta"),
+        (GAUSSIAN | {"epsilon": 0.001}, "too large for a tally; raise epsilon or delta"),
         (NUMBER | {"delta": Toml("1e-6")}, "'optimal-mean' has no delta; remove it"),
         (NUMBER | {"delta": Toml("1e-6"), "mechanism": "laplace"}, "'laplace' has no delta"),
         (BOOLEAN | {"delta": Toml("1e-6")}, "'randomized-response' has no delta"),
