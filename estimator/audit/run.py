@@ -265,7 +265,7 @@ class Finding(Record, frozen=True, kw_only=True):
 class Audit(Record, frozen=True):
     """The outcome of an audit."""
 
-    reports: Annotated[int, says("the smallest number of reports for any answer to a single metric.")]
+    reports: Annotated[int, says("the minimum number of reports per answer in the audits of single metrics.")]
     false_accusation: Annotated[float, says("the maximum probability of accusing a correct SDK.")]
     accused: Annotated[bool, says("whether any claim is refuted.")]
     lifetime: Annotated[float, says("the ceiling on the epsilon of all reports of a device together.")]

@@ -241,7 +241,7 @@ def _ground_truth(
     "--loss",
     metavar="AUC",
     type=NumberRange(0, 0.5, min_open=True),
-    help="Search for the fewest devices at which privacy costs no more AUC than this, in place of --devices.",
+    help="Instead of --devices: search for the fewest devices at which privacy lowers the AUC by at most this much.",
 )
 @click.option(
     "--rounds",

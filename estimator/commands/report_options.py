@@ -201,7 +201,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     ),
     "poisoning": RequestedExtra(
         "fakes",
-        "How far this fraction of fabricated reports could move each figure, and a test of each tally.",
+        "How far this fraction of fabricated reports could move each figure, and whether each tally is plausible.",
         BETWEEN_0_AND_1,
         "FRACTION",
         "0.01",

@@ -341,7 +341,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
     return (
         f"{described} About {_devices(taking_part)} {noun}: {plural(estimated.reports, 'report')} of "
-        f"{estimated.title} in {estimated.window}, one per device{asked}, if each has budget left and answers."
+        f"{estimated.title} in {estimated.window}, one per device{asked}, if each of them has budget left and answers."
     )
 
 

@@ -159,19 +159,18 @@ class RangeTest(Record, frozen=True):
     """
 
     statistic: Annotated[
-        float, says("twice the log-likelihood ratio between the tally's own frequencies and the likeliest law.")
-    ]
-    p_value: Annotated[
-        float, says("the probability that a tally drawn from the likeliest law is at least as far from the range.")
-    ]
-    drawn: Annotated[
-        int,
+        float,
         says(
-            "the number of simulated tallies; 0 if the tally lies within the range, or farther from the range than "
-            "any simulated tally would."
+            "twice the log-likelihood ratio between the tally's own frequencies and the likeliest law; for texts and "
+            "vectors, Pearson's chi-square statistic."
         ),
     ]
-    impossible: Annotated[bool, says("whether no simulated tally lies, or would lie, as far from the range.")]
+    p_value: Annotated[float, says("the probability of a statistic at least this large under the likeliest law.")]
+    drawn: Annotated[
+        int,
+        says("the number of simulated tallies; 0 if the p-value needs no simulation."),
+    ]
+    impossible: Annotated[bool, says("whether a statistic this large is practically impossible for every population.")]
 
 
 class Fakes(Record, frozen=True, kw_only=True):

@@ -128,7 +128,7 @@ def test_every_window_with_reports_has_a_mark_within_the_chart_over_time(phone: 
             assert frame["y"] <= mark["top"] <= mark["bottom"] <= frame["y"] + frame["height"]
         beyond += chart.locator(".beyond path").count()
     assert beyond, "a day of thirty reports lies far off"
-    assert phone.get_by_text("beyond the chart").count() > 0
+    assert phone.get_by_text("outside the chart").count() > 0
 
 
 def test_a_card_fits_one_and_a_half_screens_of_a_phone(browser: Browser, file: Path) -> None:

@@ -383,7 +383,7 @@ def test_the_curve_of_a_model_is_that_of_normal_scores_and_lies_in_its_band(
     auc = of_models.metric("learned")["learned"]["auc"]
     with opened(browser, of_models.file) as view:
         view.show_everything()
-        chart = article(view.page, "learned").locator("svg.chart[aria-label^='Ranking of yes above no, if scores']")
+        chart = article(view.page, "learned").locator("svg.chart[aria-label^='ROC curve, if scores']")
         line = path_ends(chart, ".curve path")
         (left, bottom), (right, top) = line[0], line[-1]
         curve = [((x - left) / (right - left), (y - bottom) / (top - bottom)) for x, y in line]
@@ -408,7 +408,7 @@ def test_the_check_of_a_model_is_a_curve_of_steps_and_a_calibration(browser: Bro
     with opened(browser, of_models.file, PHONE) as view:
         view.show_everything()
         shown = article(view.page, "check")
-        curve = shown.locator("svg.chart[aria-label^='Ranking of yes above no, by steps']")
+        curve = shown.locator("svg.chart[aria-label^='ROC curve, by steps']")
         titles = [dot.get_attribute("data-label") or "" for dot in curve.locator("[data-label=dot] circle").all()]
         assert len(titles) == len(steps) == len(STEPS) - 1
         for title, step in zip(reversed(titles), steps, strict=True):
@@ -422,7 +422,7 @@ def test_the_check_of_a_model_is_a_curve_of_steps_and_a_calibration(browser: Bro
         )
         heights = [float(bar.get_attribute("height") or "nan") for bar in chart.locator(".promised rect").all()]
         assert [height / sum(heights) for height in heights] == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=0.01)
-        assert "the range that the step names" in shown.inner_text()
+        assert "the range in the name of the step" in shown.inner_text()
         assert article(view.page, "unsaid").locator(".promised rect").count() == 0
         assert view.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
         assert view.complaints == []

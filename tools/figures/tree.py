@@ -17,7 +17,7 @@ from tests.support import mutants
 ROOT: Final = Path(__file__).parents[2]
 PRODUCT: Final = ("client_sdk", "collector", "estimator")
 KINDS_OF_TESTS: Final = {
-    "exact": "tests of laws and estimators: enumeration, closed forms, coverage over hostile populations",
+    "exact": "tests of laws and estimators: enumeration, closed forms, coverage for difficult populations",
     "unit": "tests of modules, including histories of random steps",
     "contract": "tests that every store must pass: Valkey, Redis, a cluster, the embedded store",
     "simulation": "tests of the whole system in one process, each run with several seeds",

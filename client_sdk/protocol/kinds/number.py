@@ -66,8 +66,8 @@ STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "the estimated s
 CLIP: Final = Key(
     "clip",
     FLAG,
-    "of a number or a count: whether an answer outside the range counts as its nearer end (default: true). If false, "
-    "the answer is invalid, and a random one is reported",
+    "of a number or a count: whether an answer outside the range is clipped to the nearer end (default: true). If "
+    "false, such an answer is invalid, and a random answer is reported",
     required=False,
 )
 

@@ -28,7 +28,7 @@ class Failure(Enum):
     DISK = "the disk is full or read-only", "make room on it, or mount it for writing again"
     UNTRUSTED = (
         "its certificate is not trusted",
-        "use one that is valid today, for this host name, and from an authority that this machine trusts",
+        "use a certificate that is valid today, for this host name, and from an authority that this machine trusts",
     )
     TLS = "the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"
     UNKNOWN_NAME = "its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"
@@ -41,11 +41,11 @@ class Failure(Enum):
     NOT_HTTP = "it does not answer in HTTP", "correct the port in the URL: another program listens there"
     BROKEN = "the connection broke off", "try again; if it happens again, see its log"
     REDIRECT = "it redirects, which is not followed", "use the URL to which it redirects"
-    NO_KEY = "it requires a key", "use a key for this purpose that is in its access file"
-    KEY = "it does not know the key", "use a key for this purpose that is in its access file"
-    ROLE = "the key is for another purpose", "use a key for this purpose that is in its access file"
+    NO_KEY = "it requires a key", "use a key for this purpose from its access file"
+    KEY = "it does not know the key", "use a key for this purpose from its access file"
+    ROLE = "the key is for another purpose", "use a key for this purpose from its access file"
     NOT_FOUND = "nothing is served at this path", "use the base URL of a collector"
-    TOO_MANY = "it accepts no more for now", "wait, or raise the quota of the key or the limit of the proxy"
+    TOO_MANY = "it gets too many requests", "wait, or raise the quota of the key or the limit of the proxy"
     INTERNAL = "it failed", "see its log"
     GATEWAY = "the proxy in front of it gets no answer", "start the collector, or correct the proxy's upstream"
     UNAVAILABLE = "its store does not answer or is full", "see the collector's log for the state of its store"

@@ -31,9 +31,9 @@ const ABANDONED_MS = 3_600_000;
 const ORIGIN = "origin";
 
 const COPY =
-  "the ledger is a copy, restored or brought from elsewhere, or this machine's id can no longer be read; a copy would " +
-  "spend the same budget again, so that nothing is recorded: put the original back, or delete it by hand, which also " +
-  "forgets what was spent";
+  "the ledger was copied, restored or moved from another machine, or this machine's id can no longer be read; nothing " +
+  "is recorded, because a copy would spend the same budget again: put the original back, or delete it by hand, which " +
+  "also deletes the record of the spent budget";
 
 interface Document {
   readonly origin: Origin;
@@ -90,7 +90,7 @@ export class FileStore implements Store {
         if (codeOf(error) === "ENOENT") continue; // other processes have committed many states since
         if (error instanceof HearsayError) throw error;
         if ((await this.#latest()) > number) continue; // another process has emptied the file
-        throw new HearsayError("the ledger cannot be read; nothing is recorded, so that no budget is renewed");
+        throw new HearsayError("the ledger cannot be read; nothing is recorded, because a new ledger would renew the budget");
       }
     }
   }

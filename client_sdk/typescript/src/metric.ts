@@ -34,7 +34,7 @@ export class Metric {
 
   /** The error about an answer outside the domain, for a developer. It does not contain the answer. */
   get mistake(): OutsideDomainError {
-    return new OutsideDomainError(`${this.name} takes ${this.domain.expected}`);
+    return new OutsideDomainError(`${this.name} expects ${this.domain.expected}`);
   }
 
   /** Return the input symbol of a true answer; undefined if it is invalid, or if its own methods throw. */

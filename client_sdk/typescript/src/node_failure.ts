@@ -6,7 +6,7 @@ import { causeOf, explain, FAILURES } from "./failure.js";
 export const NODE_FAILURES = {
   untrusted: [
     "its certificate is not trusted",
-    "use one that is valid today, for this host name, and from an authority that this machine trusts",
+    "use a certificate that is valid today, for this host name, and from an authority that this machine trusts",
   ],
   tls: ["the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"],
   unknown_name: ["its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"],

@@ -357,7 +357,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     const metric = this.#metric(name);
     if (!metric) return this.#mistake("unknown");
     if (counts && !metric.compiled.persist) {
-      return this.#mistake("unknown", new HearsayError(`${name} is no count with persist = true; use record`));
+      return this.#mistake("unknown", new HearsayError(`${name} is not a count with persist = true; use record`));
     }
     if (strict && metric.encode(answer, systemCoins()) === undefined) throw metric.mistake;
     return this.#takes(metric) ? metric : this.#refusal;
@@ -381,7 +381,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (this.#options.strict) throw mistake;
     this.#mistakes[reason] = (this.#mistakes[reason] ?? 0) + 1;
     const { message } = mistake;
-    if (!this.#told.has(message)) console.warn(`hearsay: ${message} (said once; strict: true rejects)`);
+    if (!this.#told.has(message)) console.warn(`hearsay: ${message} (logged once; strict: true rejects)`);
     this.#told.add(message);
     return "unknown";
   }
@@ -435,7 +435,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         if (state.optedOut || (agreesAnew && !found)) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
-          this.#trouble = "the clock is absurd, or went back a day";
+          this.#trouble = "the clock is wrong or went back a day";
           return [undefined, "unavailable"];
         }
         this.#trouble = undefined;

@@ -29,7 +29,7 @@ export const trial = {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     if (HERE.test(collector) || process?.env?.["HEARSAY_TRIAL"] === "1") return;
     throw new HearsayError(
-      "a module of compile --trial is for a collector on this machine, such as http://127.0.0.1:8080, because users " +
+      "a module compiled with --trial needs a collector on this machine, such as http://127.0.0.1:8080, because users " +
         "must not run it: compile without --trial, or, in Node, set the environment variable HEARSAY_TRIAL to 1",
     );
   },

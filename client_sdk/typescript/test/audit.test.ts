@@ -63,7 +63,7 @@ test("the command that apps have plays the SDK as it is", () => {
   const output = execFileSync("node", [join(PACKAGE, "dist/src/audit_command.js"), compiled], { input, encoding: "utf8" });
   const [begun, recorded, wrong, sent, again, empty, unknown] = output.trim().split("\n").map((line) => JSON.parse(line));
   assert.deepEqual([begun, recorded, again, empty], [{}, { recorded: "queued" }, {}, { sent: [] }]);
-  assert.match(wrong.error, /dark_mode takes true or false/);
+  assert.match(wrong.error, /dark_mode expects true or false/);
   assert.deepEqual(JSON.parse(sent.sent[0]).reports.map(({ window }: { window: string }) => window), ["2026-01-01"]);
   assert.match(unknown.error, /begin, record or flush/);
 });

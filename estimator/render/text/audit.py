@@ -54,7 +54,7 @@ answers uses. If it is below 100.0%, the rest is charged but not used.
 sample: only some of many inputs were run. Because the mechanism is symmetric,
 these include the worst pair. Numbers between two points are mixtures of inputs,
 which reveal no more than the inputs do. See docs/reference/plans.md.
-Not covered: the system's random numbers, the ledger, and the sending of reports.
+Not covered: the system's random numbers, the ledger and the sending of reports.
 An audit without --exact also attacks these.
 """
 

@@ -102,7 +102,7 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         until = "" if paid.until is None else f", until {paid.until}"
         yield f"  {'windows that are paid for':34} {paid.paid:>14,} of {paid.windows:,}{until}"
     if plan.share is not None:
-        yield f"  {'error of a share, all equal':34} {size_of(plan.share.standard_error_uniform):>14}"
+        yield f"  {'error of a share, if all are equal':34} {size_of(plan.share.standard_error_uniform):>14}"
         yield f"  {'error of a share, worst':34} {size_of(plan.share.standard_error_worst):>14}"
         smallest = "none" if plan.share.smallest_seen is None else size_of(plan.share.smallest_seen)
         yield f"  {'smallest detectable share':34} {smallest:>14}"
@@ -152,7 +152,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
     is_relative = plan.mean is not None and plan.mean.is_relative
     of_mean = f" {plan.unit}" if plan.unit and plan.share is None else ""
     wanted = relative_size(plan.wanted_error) if is_relative else f"{plan.wanted_error:.4g}{of_mean}"
-    devices = "" if plan.devices_needed is None else f" of {plural(plan.devices_needed, 'device')}"
+    devices = "" if plan.devices_needed is None else f" from {plural(plan.devices_needed, 'device')}"
     yield f"  {f'reports for an error of {wanted}':34} {plan.reports_needed:>14,}{devices}"
     if plan.strata is not None and plan.strata.smallest_difference is not None:
         least = plan.strata.smallest_difference
@@ -214,12 +214,12 @@ def _judgement(plan: MetricPlan) -> str:
     windows = 1 if plan.together is None else plan.together.windows
     error = errors.standard_error_worst if plan.together is None else plan.together.standard_error_worst
     if not plan.is_named:
-        return f"{_windows_of(plan)} {'tells' if windows == 1 else 'together tell'} {within(error)}"
+        return f"{_windows_of(plan)} {'estimates' if windows == 1 else 'together estimate'} {within(error)}"
     over = "" if windows == 1 else f" over {_windows_of(plan)}"
     if plan.reports >= plan.reports_needed:
-        return f"enough to tell {within(error)}{over}"
+        return f"enough to estimate {within(error)}{over}"
     needed = "" if plan.devices_needed is None else f": needs about {round_up(plan.devices_needed):,} devices"
-    return f"too few to tell {within(plan.wanted_error)}{over}{needed}"
+    return f"too few to estimate {within(plan.wanted_error)}{over}{needed}"
 
 
 def round_up(devices: int) -> int:

@@ -217,8 +217,8 @@ function roc(caption, width, marks, points, ...keys) {
     caption,
     svg(plainly(caption), side, {
       height: side, marginLeft: besideOf(true, [0, 1]), marginBottom: 44, marginRight: 20, marginTop: 30,
-      x: axis(true, { grid: true, domain: [0, 1], ...named("of those who say no, taken for yes") }),
-      y: axis(true, { grid: true, domain: [0, 1], ...named("of those who say yes, found") }),
+      x: axis(true, { grid: true, domain: [0, 1], ...named("false positives, of those who say no") }),
+      y: axis(true, { grid: true, domain: [0, 1], ...named("true positives, of those who say yes") }),
       marks: [
         Plot.line([[0, 0], [1, 1]], { stroke: "var(--text)", strokeDasharray: "3 3" }),
         ...marks,
@@ -251,10 +251,10 @@ function scores(metric, place, slot, width, caption) {
   const above = (z, area) => normal(z + Math.SQRT2 * scoreOf(area));
   const curve = d3.range(-4, 4.01, 0.1).map((z) => ({ no: normal(z), yes: above(z, auc.value), low: above(z, auc.low), high: above(z, auc.high) }));
   const corners = [{ no: 0, yes: 0, low: 0, high: 0 }, ...curve, { no: 1, yes: 1, low: 1, high: 1 }];
-  return roc(caption("Ranking of yes above no, if scores are normal"), width, [
+  return roc(caption("ROC curve, if scores are normally distributed"), width, [
     Plot.areaY(corners, { x: "no", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.2, className: "band" }),
     Plot.line(corners, { x: "no", y: "yes", stroke: "var(--accent)", strokeWidth: 2, className: "curve" }),
-  ], [], key("line", "curve of the estimated AUC"), key("band", "curves of its interval"));
+  ], [], key("line", "curve for the estimated AUC"), key("band", "curves for the interval of the AUC"));
 }
 
 // Measured at each step: everybody from there on is taken for a yes.
@@ -268,10 +268,10 @@ function steps(metric, place, slot, width, caption) {
     return { no: no.value, yes: yes.value, best: [no.low, yes.high], worst: [no.high, yes.low], title };
   });
   const band = [[0, 0], ...points.map((point) => point.best), [1, 1], ...points.map((point) => point.worst).reverse()];
-  return roc(caption("Ranking of yes above no, by steps"), width, [
+  return roc(caption("ROC curve, by steps"), width, [
     Plot.line(band, { fill: "var(--accent)", fillOpacity: 0.2, stroke: "none", curve: "linear-closed", className: "band" }),
     Plot.line([{ no: 0, yes: 0 }, ...points, { no: 1, yes: 1 }], { x: "no", y: "yes", stroke: "var(--accent)", strokeWidth: 2 }),
-  ], points, key("dot", "from this step on"), key("band", "between the corners of both intervals"));
+  ], points, key("dot", "threshold at this step"), key("band", "range allowed by both intervals"));
 }
 
 // The share of yes at each step, and what the step's name promises.
@@ -295,7 +295,7 @@ function calibration(metric, _, slot, width, caption) {
         Plot.tip(known, Plot.pointerX({ x: "i", y: "value", title, ...TIP })),
       ],
     }),
-    key("dot", "estimate"), key("thick", SURE), joint.steps.length ? "Wide bars: the range that the step names." : "",
+    key("dot", "estimate"), key("thick", SURE), joint.steps.length ? "Wide bars: the range in the name of the step." : "",
   );
 }
 
@@ -352,7 +352,7 @@ function overTime(metric, group, row, width, caption) {
     Plot.text(points, { x: "date", y: edge, text: ({ estimate }) => words(estimate).estimate, fill: "var(--text)", textAnchor, dx, clip: false });
   const title = (point) =>
     `${sentence(point.name, point.estimate)}\n${whole(metric.n[point.slot])} reports` +
-    `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few to join" : ""}`;
+    `${point.preliminary ? ", preliminary" : ""}${point.few ? ", too few reports to connect" : ""}`;
   const missing = points.length - known.length;
   const unit = group.percent ? "" : group.suffix.trim();
   const left = besideOf(group.percent, [bottom, top]);
@@ -388,7 +388,7 @@ function overTime(metric, group, row, width, caption) {
     }),
     key("line", "estimate"), key("band", SURE),
     ...(known.some(isHollow) ? [key("hollow", `preliminary, or fewer than ${FEW} reports`)] : []),
-    ...(beyond.length ? [key("beyond", "beyond the chart")] : []),
+    ...(beyond.length ? [key("beyond", "outside the chart")] : []),
     missing ? `No reports in ${missing} of ${points.length} windows.` : "",
   );
 }
@@ -431,7 +431,7 @@ function histogram(metric, _, slot, width, caption) {
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title, ...TIP })),
       ],
     }),
-    ...(quantiles.length ? [key("dashed", "median and percentiles")] : []), "Smoothed; the details show how sure the shape is.",
+    ...(quantiles.length ? [key("dashed", "median and percentiles")] : []), "Smoothed; the details show how uncertain the shape is.",
   );
 }
 
@@ -461,7 +461,7 @@ function band(metric, _, slot, width, caption) {
         Plot.tip(points, Plot.pointerX({ x: "at", y: "value", title, ...TIP })),
       ],
     }),
-    key("line", "share of devices with an answer up to there"), key("band", `holds the whole function: ${SURE}`),
+    key("line", "share of devices with this answer or a lower one"), key("band", `contains the whole function: ${SURE}`),
   );
 }
 

@@ -49,7 +49,7 @@ function bandTable(metric, slot) {
     const text = words(estimate);
     return [String(at), valued(text.estimate, estimate.value), text.interval];
   });
-  return table(["Answer", "Share of devices up to there", "Interval, all together"], rows);
+  return table(["Answer", "Share of devices with this answer or a lower one", "Simultaneous interval"], rows);
 }
 function fill(row, estimate) {
   const text = estimate === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(estimate);

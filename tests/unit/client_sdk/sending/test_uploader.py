@@ -485,7 +485,7 @@ def test_jitter_stays_between_its_ends() -> None:
         (status(503), "its store does not answer or is full (status 503); see the collector's log"),
         (problem(401), "it does not know the key (status 401); use a key"),
         (problem(403), "the key is for another purpose (status 403); use a key"),
-        (problem(429), "it accepts no more for now (status 429); wait"),
+        (problem(429), "it gets too many requests (status 429); wait"),
         (status(404), "nothing is served at this path (status 404); use the base URL of a collector"),
         (status(200), "it answered with an unexpected status (status 200)"),
     ],

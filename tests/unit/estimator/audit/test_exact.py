@@ -296,7 +296,7 @@ def test_permanent_answers_that_share_their_coins_are_refused(tmp_path: Path, mo
     monkeypatch.setattr(Permanent, "settle", shares_coins)
     result = _run("--registry", path)
     assert result.exit_code == 1
-    assert "refused: m, permanent answer: a pair of answers does not have the declared law" in result.stderr
+    assert "refused: m, permanent answer: a pair of answers does not have the declared distribution" in result.stderr
 
 
 def test_an_sdk_that_cannot_be_walked_is_no_right_one(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:

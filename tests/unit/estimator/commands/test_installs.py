@@ -69,7 +69,7 @@ def test_a_single_report_is_that_of_one_device(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("budget", "metrics", "number"),
     [
-        (SPLIT, BOOLEANS, f"About 1,000 {BY_REPORTS}, if each has budget left"),
+        (SPLIT, BOOLEANS, f"About 1,000 {BY_REPORTS}, if each of them has budget left"),
         (SAMPLE, BOOLEANS, f"{BY_REPORTS} of the 33.3% that are asked, if"),
         (PACE, EXPIRING, UNKNOWN),
     ],

@@ -91,10 +91,10 @@ def test_the_table_has_eighty_columns_and_the_figures(registry: Path) -> None:
 def test_a_plan_judges_in_words_whether_the_devices_are_enough(registry: Path) -> None:
     error_options = ("--wanted-error", "dark_mode=0.01", "--wanted-error", "startup_ms=500")
     enough = _run(registry, "--population", 10_000, *error_options).stdout
-    assert "  enough to tell a share to within 2.0 points (95%)\n" in enough
+    assert "  enough to estimate a share to within 2.0 points (95%)\n" in enough
     too_few = " ".join(_run(registry, "--population", 9_000, *error_options).stdout.split())
-    assert "too few to tell a share to within 2.0 points (95%): needs about 10,000 devices" in too_few
-    assert "enough to tell the mean to within " in too_few
+    assert "too few to estimate a share to within 2.0 points (95%): needs about 10,000 devices" in too_few
+    assert "enough to estimate the mean to within " in too_few
 
 
 @pytest.mark.slow

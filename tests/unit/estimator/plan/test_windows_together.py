@@ -124,10 +124,12 @@ def test_the_starter_is_told_what_its_budget_shows_and_never_too_few() -> None:
     """Nobody named an error that would be too large."""
     shown = _run("--population", "20000")
     assert "too few" not in shown
-    assert shown.count("59 weeks together tell ") == len(Registry.read(Path(STARTER)).metrics)
+    assert shown.count("59 weeks together estimate ") == len(Registry.read(Path(STARTER)).metrics)
     assert "detectable change in a quarter " in shown
     quarter = _run("--population", "20000", "--windows", "13", "--wanted-error", "dark_mode=0.01")
-    assert "too few to tell a share to within 2.0 points (95%) over 13 weeks: needs about 120,000 devices" in quarter
-    assert "13 weeks together tell the mean to within " in quarter
+    assert (
+        "too few to estimate a share to within 2.0 points (95%) over 13 weeks: needs about 120,000 devices" in quarter
+    )
+    assert "13 weeks together estimate the mean to within " in quarter
     enough = _run("--population", "120000", "--windows", "13", "--wanted-error", "dark_mode=0.01")
-    assert "enough to tell a share to within 1.9 points (95%) over 13 weeks" in enough
+    assert "enough to estimate a share to within 1.9 points (95%) over 13 weeks" in enough

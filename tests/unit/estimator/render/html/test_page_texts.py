@@ -44,9 +44,9 @@ def page() -> str:
 
 def test_the_page_gives_the_reason_for_revealing_more_than_the_limits_allow() -> None:
     accepted = dataclasses.replace(REGISTRY, budget=REGISTRY.budget._replace(accept="A study <with> consent."))
-    assert "The reason given: <bdi>A study &lt;with&gt; consent.</bdi>" in as_html(report(), accepted)
+    assert "The team gives this reason: <bdi>A study &lt;with&gt; consent.</bdi>" in as_html(report(), accepted)
     plain = dataclasses.replace(REGISTRY, budget=REGISTRY.budget._replace(accept=""))
-    assert "The reason given" not in as_html(report(), plain)
+    assert "The team gives this reason" not in as_html(report(), plain)
 
 
 def article(name: str) -> str:
