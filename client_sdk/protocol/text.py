@@ -172,7 +172,7 @@ class Text(Kind):
     )
     rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
     refused: ClassVar[Mapping[str, str]] = refused(
-        permanent_epsilon="does not apply to a text: a permanent answer about many cells would be too noisy",
+        permanent_epsilon="does not apply to a text: a permanent answer about so many texts would be too noisy",
         fill_in="does not apply to a text; record an answer in every window instead",
         strata="does not apply to a text: in the separate tallies of each stratum, fewer texts would be found",
     )

@@ -59,7 +59,7 @@ class Clip(Record, frozen=True):
     smallest_change: Annotated[
         float | None,
         says(
-            "the smallest rise, relative to all numbers, that is detected between two windows in "
+            "the smallest relative rise of the numbers that is detected between two windows in "
             "8 of 10 draws. None if no rise would be detected."
         ),
     ]

@@ -224,7 +224,7 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
         int, says("the number of reports in a window that achieves the target error even in the worst population.")
     ]
     devices_needed: Annotated[
-        int | None, says("the number of devices that send this number of reports. None if no device answers.")
+        int | None, says("the number of devices needed for this number of reports. None if no device answers.")
     ]
     central: Annotated[
         Central | None,

@@ -35,7 +35,7 @@ digits.
 """
 
 
-OF_MODELS: Final = "a model is rehearsed by rehearse-model"
+OF_MODELS: Final = "a model is not rehearsed here; use rehearse-model"
 
 NO_COLUMN: Final = "there is no column with this name"
 

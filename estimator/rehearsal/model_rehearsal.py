@@ -135,7 +135,10 @@ class RehearsedModel(Record, frozen=True, kw_only=True):
     seed: Annotated[int, says("the seed of all randomness.")]
     auc_without_privacy: Annotated[float, says("the mean AUC over the rounds without privacy.")]
     most_loss: Annotated[float | None, says("the maximum loss of AUC that is allowed. None without a search.")] = None
-    tried: Annotated[tuple[TriedModel, ...], says("the tried settings, by epsilon and then by number of devices.")]
+    tried: Annotated[
+        tuple[TriedModel, ...],
+        says("the settings that were tried, sorted by epsilon and then by the number of devices."),
+    ]
 
 
 def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
@@ -382,7 +385,9 @@ def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> 
 
     """
     if lacking := [name for name in names if name not in heading]:
-        raise AnswersError(f"{path} has no column {', '.join(lacking)}; name one for each feature and the label")
+        raise AnswersError(
+            f"{path} has no column {', '.join(lacking)}; add a column for each feature and for the label"
+        )
     if twice := [name for name in names if heading.count(name) > 1]:
         raise AnswersError(f"{path} has the column {', '.join(twice)} twice; name each column once")
 

@@ -299,8 +299,7 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
     assert "As long as the device reports, all answers" in page
     assert "browser" not in page
     assert (
-        "* Until the browser deletes its storage, all answers to all questions: even odds can become at most 55"
-        in web
+        "* Until the browser deletes its storage, all answers to all questions: even odds can become at most 55" in web
     )
     assert "* Day, month and year assume a browser that deletes its storage again and again" in web
     year = re.search(r"\* A year, all answers to all questions: even odds can become (.*)", web)

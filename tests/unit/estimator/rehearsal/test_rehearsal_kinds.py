@@ -182,8 +182,8 @@ def test_why_a_metric_is_not_rehearsed_is_said(tmp_path: Path) -> None:
     registry = registry_text(flag=BOOLEAN, place=VECTOR, limitation=CROSSED_MODEL)
     drawn = run(tmp_path, "--population", "9", registry=registry).stderr
     assert "skipped place: its answers cannot be drawn uniformly; give their shares with --shares" in drawn
-    assert "skipped limitation: a model is rehearsed by rehearse-model" in drawn
+    assert "skipped limitation: a model is not rehearsed here; use rehearse-model" in drawn
     table = {"answers": "flag,limitation\nyes,no\n"}
     read = run(tmp_path, "--csv", str(tmp_path / "answers"), registry=registry, **table).stderr
     assert "skipped place: there is no column with this name" in read
-    assert "skipped limitation: a model is rehearsed by rehearse-model" in read
+    assert "skipped limitation: a model is not rehearsed here; use rehearse-model" in read

@@ -86,7 +86,9 @@ def test_a_text_is_not_crossed() -> None:
 
 def test_a_text_has_no_strata() -> None:
     text = registry_text(m=TEXT | {"strata": ["platform"]}) + '[strata]\nplatform = ["a", "b"]\n'
-    with pytest.raises(RegistryError, match="strata: does not apply to a text: in the separate tallies of each stratum"):
+    with pytest.raises(
+        RegistryError, match="strata: does not apply to a text: in the separate tallies of each stratum"
+    ):
         Registry.parse(text)
 
 
