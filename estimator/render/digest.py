@@ -64,7 +64,9 @@ def _summary(metrics: list[StandingMetric]) -> str:
     doubt = f", {perhaps:,} perhaps" if perhaps else ""
     all_metrics = plural(len(metrics), "question")
     return (
-        f"{changed:,} of {all_metrics} changed{doubt}." if changed or perhaps else f"No change detected in {all_metrics}."
+        f"{changed:,} of {all_metrics} changed{doubt}."
+        if changed or perhaps
+        else f"No change detected in {all_metrics}."
     )
 
 
