@@ -80,6 +80,7 @@ class World:
         now_s: Unix seconds of the device's clock.
         started: the helper processes that it started: what each was given.
         is_declared: whether the lives differ in declared exceptions on the disk.
+        outside: the paths outside of the folder that were opened to be written.
 
     """
 
@@ -87,6 +88,7 @@ class World:
         self.folder = folder
         self.now_s = now_s
         self.is_declared = is_declared
+        self.outside: list[str] = []
         self.started: list[dict[str, Any]] = []
         self._scratch = folder.with_name(f"{folder.name}-scratch")
         self._monotonic_s = UNSET_S
@@ -247,7 +249,7 @@ class World:
                 return
             self._note(event, (path, mode, flags))
             if isinstance(path, str | bytes) and not Path(os.fsdecode(path)).is_relative_to(self.folder):
-                self._note("outside", (path,))
+                self.outside.append(os.fsdecode(path))
         elif event.startswith(EVENTS) and event not in READING:
             self._note(event, arguments)
 

@@ -256,6 +256,11 @@ class Twin:
             return type(error).__qualname__, str(error), repr(error.args), sorted(vars(error))
 
     @property
+    def outside(self) -> list[str]:
+        """The paths outside of its world that it has written to."""
+        return self._world.outside
+
+    @property
     def helpers(self) -> list[dict[str, Any]]:
         """The helper processes that it started, each with its arguments."""
         return self._world.started
@@ -391,9 +396,8 @@ def differ(
     failure = first.randomness.failure or second.randomness.failure
     if failure:
         return failure, first
-    outside = [seen for seen in first.seen for events in seen.values() if "outside" in repr(events)]
-    if outside:
-        return f"written outside: {outside[0]}", first
+    if first.outside:
+        return f"written outside: {first.outside[0]}", first
     unlike = {*apart_from, *(["printed"] if trial else [])}
     seen, other = ([{key: each[key] for key in each.keys() - unlike} for each in life.seen] for life in (first, second))
     return difference(seen, other), first
