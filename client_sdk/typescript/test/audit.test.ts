@@ -13,7 +13,7 @@ const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 const BIN = process.env["HEARSAY_BIN"] ?? join(PACKAGE, "../../.venv/bin");
 
 /** Of each answer: enough to accuse each mutant. */
-const REPORTS = 480;
+const REPORTS = 240;
 
 const TOML = `
 schema = 1
