@@ -67,7 +67,7 @@ def test_every_mechanism_is_described_and_has_a_kind() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("table", "name", "key"), KEYS, ids=lambda each: each if isinstance(each, str) else "")
+@for_each("table, name, key", KEYS)
 def test_every_example_of_a_key_is_read(table: str, name: str, key: Key) -> None:
     assert key.example.startswith(f"{name} = ")
     assert registry_with(table, key, key.example).metrics

@@ -54,7 +54,7 @@ def weighted_differences(channel: BalancedDesign) -> list[int]:
     return sums
 
 
-@pytest.mark.parametrize(("points", "size", "order"), DESIGNS)
+@for_each("points, size, order", DESIGNS)
 def test_every_value_and_every_pair_of_values_is_in_equally_many_blocks(points: int, size: int, order: int) -> None:
     channel = design(points, size, order)
     own, *others = weighted_differences(channel)

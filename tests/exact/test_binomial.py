@@ -39,7 +39,7 @@ def test_the_law_is_rounded_up_by_no_more_than_it_says(trials: int, local: float
         assert exact <= Decimal(float(ceiling)) <= exact + 2 * Decimal(slack)
 
 
-@pytest.mark.parametrize("trials", range(40))
+@for_each("trials", range(40))
 def test_the_tail_of_fair_coins_is_exact_where_its_fraction_ends_and_else_too_small(
     trials: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

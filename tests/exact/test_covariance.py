@@ -82,7 +82,7 @@ def test_a_wrong_covariance_is_refused(name: str, mutant: str) -> None:
         check_covariance(CHANNELS[name], tally(name), estimators.COVARIANCES[mutant])
 
 
-@pytest.mark.parametrize("mutant", estimators.CONTRASTS)
+@for_each("mutant", estimators.CONTRASTS)
 @BY_NAME
 def test_a_wrong_contrast_is_refused(name: str, mutant: str) -> None:
     # a law with an entry for each symbol may not fit in memory

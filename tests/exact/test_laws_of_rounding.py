@@ -13,6 +13,7 @@ from client_sdk.protocol import Coins
 from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.kinds.grid import exact
 from client_sdk.protocol.kinds.number import LogNumber, Number, log_units
+from tests.support.core.tables import for_each
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck
 
@@ -20,9 +21,9 @@ RANGES = [(Fraction(0), Fraction(1)), (Fraction(-3), Fraction(11, 2)), (Fraction
 GRIDS = [2, 3, 4, 7, 16, 33]
 
 
-@pytest.mark.parametrize("check", ROUNDING_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("points", GRIDS)
-@pytest.mark.parametrize(("low", "high"), RANGES)
+@for_each("check", ROUNDING_CHECKS)
+@for_each("points", GRIDS)
+@for_each("low, high", RANGES)
 def test_a_number_is_rounded_by_the_law(low: Fraction, high: Fraction, points: int, check: RoundingCheck) -> None:
     domain = Number(low, high, "mean")
 

@@ -27,8 +27,8 @@ def metric(size: int, most: int, mechanism: str = "k-ary-randomized-response", e
     return Metric("tags", "Which tags?", domain, channel, WindowKind.DAY)
 
 
-@pytest.mark.parametrize("check", SET_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(("size", "most"), SIZES)
+@for_each("check", SET_CHECKS)
+@for_each("size, most", SIZES)
 def test_a_report_of_a_set_obeys_every_law(size: int, most: int, check: SetCheck) -> None:
     for epsilon in ("0.1", "1", "4"):
         check(SetSubject(metric(size, most, epsilon=epsilon), request(epsilon), right_report))

@@ -60,8 +60,8 @@ CHANNELS: dict[str, Channel] = {
     for mechanism in (SquareWave, Laplace, Hierarchical)
     for epsilon in ("0.5", "1", "4", "8")
 }
-BY_NAME = pytest.mark.parametrize("name", CHANNELS)
-BY_REFERENCE = pytest.mark.parametrize("reference", range(len(REFERENCES)))
+BY_NAME = for_each("name", CHANNELS)
+BY_REFERENCE = for_each("reference", range(len(REFERENCES)))
 
 
 def histogram(name: str, *, counts: bool = False) -> Histogram:

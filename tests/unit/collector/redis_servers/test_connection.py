@@ -272,8 +272,8 @@ def connections(url: str) -> Connections:
     return Connections(url, NO_PROMISE, is_cluster=False)
 
 
-@pytest.mark.parametrize(
-    ("url", "named"),
+@for_each(
+    "url, named",
     [
         ("redis://:canary@127.0.0.1:1?ssl_ca_certs=/x", "ssl_ca_certs in the URL of --redis needs rediss://"),
         ("unix:///x?ssl_ca_certs=canary", "ssl_ca_certs in the URL of --redis needs rediss://"),

@@ -20,6 +20,7 @@ from estimator.plan.windows_together import needed_together, together, variances
 from estimator.report.same_people import Sums, windows_of
 from estimator.statistics.confidence import Z_OF_POWER, z_of
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, SET, TEXT, metric_of, registry_text
 
 DEVICES, WEEKS = 4000, 13
@@ -58,9 +59,9 @@ def test_errors_over_windows_are_those_of_a_report_of_the_worst_tally(fields: di
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 1, 4])
-@pytest.mark.parametrize("devices", [60, 344, 2000])
-@pytest.mark.parametrize("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 8}, CATEGORY, NUMBER, SET])
+@for_each("epsilon", [0.5, 1, 4])
+@for_each("devices", [60, 344, 2000])
+@for_each("fields", [BOOLEAN, BOOLEAN | {"permanent_epsilon": 8}, CATEGORY, NUMBER, SET])
 def test_more_windows_never_make_an_error_worse(fields: dict[str, Any], devices: int, epsilon: float) -> None:
     metric = metric_of(fields, epsilon=epsilon)
     analysis = analysis_of(metric)

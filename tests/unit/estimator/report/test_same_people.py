@@ -16,6 +16,7 @@ from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup
 from estimator.statistics.arrays import Floats
 from estimator.tallies import Tally
+from tests.support.core.tables import for_each
 from tests.support.devices.definitions import NUMBER, metric_of
 
 SHARES = (0.0, 0.02, 0.3, 0.5, 0.9, 1.0)
@@ -35,7 +36,7 @@ def of_shares(first: float, last: float, *reports: int, lasting: float = 1.0) ->
     return opposition(Windows(of_each, shares, none, none, lasting * ones, ones, ones, (shares, 1 - shares), 1.0))
 
 
-@pytest.mark.parametrize(("first", "last"), [*product(SHARES, repeat=2)])
+@for_each("first, last", [*product(SHARES, repeat=2)])
 def test_of_all_ways_to_answer_again_the_most_opposed_one_decides(first: float, last: float) -> None:
     both = np.linspace(max(0.0, first + last - 1), min(first, last), 101)  # who says yes in both
     most = max(-(yes - first * last) for yes in both.tolist())
