@@ -42,6 +42,7 @@ def designs(epsilon: str) -> list[Channel]:
 
 DESIGNS = [*designs("0.5"), *designs("2"), *designs("4")]
 SMALL = [channel for channel in DESIGNS if channel.inputs <= 16]
+LARGE = [channel for channel in DESIGNS if channel.inputs > 16]
 
 
 @cache
@@ -73,8 +74,15 @@ def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_
     assert np.allclose(expected, np.eye(channel.inputs), rtol=0, atol=tolerance(channel))
 
 
-@for_each("channel", DESIGNS)
-def test_the_standard_error_equals_enumeration(channel: Channel) -> None:
+@pytest.mark.parametrize(
+    "channels", [pytest.param(SMALL, id="small"), pytest.param(LARGE, marks=pytest.mark.long, id="large")]
+)
+def test_the_standard_error_equals_enumeration(channels: list[Channel]) -> None:
+    for channel in channels:
+        assert_enumerated(channel)
+
+
+def assert_enumerated(channel: Channel) -> None:
     shares, reports = uneven(channel.inputs), 2**50
     law = matrix(channel) @ shares
     variance = law @ weights(channel) ** 2 - shares**2

@@ -7,12 +7,11 @@ from fractions import Fraction
 from functools import partial
 from hashlib import shake_256
 from itertools import product
-from math import erf, expm1, lgamma, log, sqrt
+from math import erf, erfc, exp, expm1, lgamma, log, pi, sqrt
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import norm
 
 from client_sdk.protocol import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import ln_ceiling
@@ -121,7 +120,12 @@ def best_share(epsilon: int) -> float:
     """The share of favored axes of least variance (Isik et al. 2023); a half if epsilon is 0."""
     if epsilon == 0:
         return 0.5
-    return float(norm.sf(brentq(lambda t: norm.pdf(t) / t - norm.sf(t) - 1 / expm1(epsilon), 1e-9, 99)))
+    return beyond(brentq(lambda t: exp(-t * t / 2) / sqrt(2 * pi) / t - beyond(t) - 1 / expm1(epsilon), 1e-9, 99))
+
+
+def beyond(limit: float) -> float:
+    """Return the chance that a normal number is above a limit."""
+    return erfc(limit / sqrt(2)) / 2
 
 
 def test_the_shares_of_favored_axes_are_those_of_least_variance() -> None:

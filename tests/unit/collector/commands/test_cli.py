@@ -151,8 +151,10 @@ def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["key edge", "store export --redis URL", "--help", "check --help", "--version"])
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [("key edge", ""), ("store export --redis URL", "1"), ("--help", ""), ("check --help", "1"), ("--version", "")],
+)
 def test_output_that_finds_no_room_is_one_sentence(command: str, unbuffered: str, embedded_url: str) -> None:
     words = [embedded_url if word == "URL" else word for word in command.split()]
     with Path("/dev/full").open("w") as full:

@@ -446,8 +446,7 @@ def test_the_command_runs_where_nothing_is_missing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("form", ["table", "json", "--help"])
+@pytest.mark.parametrize(("form", "unbuffered"), [("table", "1"), ("json", ""), ("--help", "1")])
 def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, registry: Path, tallies: Path) -> None:
     words = ["--help"] if form == "--help" else ["--registry", registry, "--tallies", tallies, "--format", form]
     with Path("/dev/full").open("w") as full:
