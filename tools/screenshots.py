@@ -155,7 +155,8 @@ def taken(html: str) -> bytes:
             view.page.locator("#q-dark_mode svg.chart").nth(1).wait_for()
             for number, selector in enumerate(NUMBERED, start=1):
                 view.page.evaluate(MARK, [selector, number])
-            return view.page.screenshot()
+            picture: bytes = view.page.screenshot()
+            return picture
 
 
 def optimized(picture: bytes) -> bytes:
