@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Final, TypeVar
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from client_sdk.protocol.mechanisms.optimal_mean import FINEST, STEPS, OptimalMean, Table, steps_between
 from estimator.decoders import optimal_mean
@@ -125,10 +124,15 @@ def variance_between(below: Table, above: Table, epsilon: float) -> float:
 
 
 @cache
-def _curve() -> CubicSpline:
+def _curve() -> Callable[[float], float]:
     """Return a function from log epsilon to the log of the minimum worst variance."""
+    from scipy.interpolate import CubicSpline  # noqa: PLC0415 300 ms, of every run's collection of tests
+
     epsilons = np.geomspace(ONE_BIT_UP_TO, GREATEST, CURVE_POINTS)
-    return CubicSpline(np.log(epsilons), [math.log(_least_variance(epsilon)) for epsilon in epsilons.tolist()])
+    curve: Callable[[float], float] = CubicSpline(
+        np.log(epsilons), [math.log(_least_variance(epsilon)) for epsilon in epsilons.tolist()]
+    )
+    return curve
 
 
 def _least_variance(epsilon: float) -> float:

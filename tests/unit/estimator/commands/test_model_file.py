@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
@@ -99,6 +98,8 @@ def test_the_model_of_the_last_window_scores_in_the_sdk_as_in_scikit_learn(tmp_p
 
 @pytest.mark.slow
 def test_scikit_learn_takes_it_as_fitted_and_frames_by_the_names_of_columns(tmp_path: Path) -> None:
+    import pandas as pd  # noqa: PLC0415 220 ms, of every run's collection
+
     validation, base = pytest.importorskip("sklearn.utils.validation"), pytest.importorskip("sklearn.base")
     run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")
     fitted = estimator.load_model(tmp_path / "model.json")
@@ -114,6 +115,8 @@ def test_scikit_learn_takes_it_as_fitted_and_frames_by_the_names_of_columns(tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_value_that_no_feature_has_is_refused_and_not_told(tmp_path: Path, name: str) -> None:
+    import pandas as pd  # noqa: PLC0415 220 ms, of every run's collection
+
     pytest.importorskip("sklearn")
     run(tmp_path, line(name, "2026-01-01", 60), model=name)
     fitted = estimator.load_model(tmp_path / "model.json")

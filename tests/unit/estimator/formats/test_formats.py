@@ -12,9 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
@@ -288,6 +285,8 @@ def test_csv_holds_the_rows() -> None:
 
 
 def test_parquet_holds_the_rows_and_their_types() -> None:
+    import pyarrow.parquet as pq  # noqa: PLC0415 90 ms, of every run's collection
+
     table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](report_of())))
     assert table.schema.metadata[b"hearsay.schema"] == b"1"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
@@ -297,6 +296,8 @@ def test_parquet_holds_the_rows_and_their_types() -> None:
 
 
 def test_a_frame_of_polars_holds_the_rows() -> None:
+    import polars as pl  # noqa: PLC0415 140 ms, of every run's collection
+
     frame = estimator.to_polars(report_of())
     assert frame.rows() == rows()
     assert [frame.schema[name] for name in ("metric", "window_end", "closed", "reports", "low")] == [
@@ -305,6 +306,8 @@ def test_a_frame_of_polars_holds_the_rows() -> None:
 
 
 def test_a_frame_of_pandas_holds_the_rows() -> None:
+    import pandas as pd  # noqa: PLC0415 220 ms, of every run's collection
+
     frame = estimator.to_pandas(report_of())
     assert tuple(frame.columns) == COLUMNS
     cells = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
@@ -349,6 +352,8 @@ def test_parquet_needs_a_file(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_parquet_is_written_to_a_file(folder: Path) -> None:
+    import pyarrow.parquet as pq  # noqa: PLC0415 90 ms, of every run's collection
+
     result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
     assert (result.exit_code, result.stdout) == (0, "")
     assert pq.read_table(folder / "report.parquet").num_rows > 0
