@@ -145,7 +145,7 @@ def _import_statements(block: ast.AST) -> Iterator[ast.ImportFrom]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return isinstance(node, ast.If) and ast.unparse(node.test).removeprefix("typing.") == "TYPE_CHECKING"
 
 
 @cache

@@ -16,8 +16,8 @@ and the same edition in every version and on every machine.
 * Refusal codes are never renamed or given another meaning. A new protocol version may add codes.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import importlib
+import typing
 
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
@@ -28,7 +28,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window, WindowKind
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from client_sdk.protocol.wire.strict_json import Malformed, MalformedError
     from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal, Verdict
 
@@ -74,7 +74,7 @@ def __getattr__(name: str) -> object:
     """Import a name about a collector's answer when it is first used."""
     if name not in _OF_ANSWERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.wire.{_OF_ANSWERS[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.wire.{_OF_ANSWERS[name]}"), name)
     globals()[name] = value
     return value
 

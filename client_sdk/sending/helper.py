@@ -176,7 +176,7 @@ def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str
     No report is sent if a program that started later has stored that the user does not agree. The
     program stores this in a transaction, so that it happens either before or after this function.
     """
-    from client_sdk.sending.transactions import Look  # noqa: PLC0415 as in `send`
+    from client_sdk.sending.transactions import Look  # noqa: PLC0415 5 ms
 
     parcel = None
     if device.agrees(connection):

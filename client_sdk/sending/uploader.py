@@ -262,7 +262,7 @@ class Uploader:
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
         """Store the result of an attempt for developers and flushes, and the attempt's time."""
-        from client_sdk.sending.responses import Acknowledged, Rejected, Reply, Transient  # noqa: PLC0415 as above
+        from client_sdk.sending.responses import Acknowledged, Rejected, Reply, Transient  # noqa: PLC0415 4 ms
 
         self.problem = problem
         with self._changed:

@@ -52,7 +52,7 @@ from estimator.errors import RequestError
 from estimator.report.changes import Compared, compare, correct
 from estimator.results.estimate import Ends, Figure, Figures, Scale
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, AmongAll, MetricEstimate, TakingPart
-from estimator.results.report import Effect, Request
+from estimator.results.report import MOST_EFFECTS, Effect, Request
 from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
@@ -60,13 +60,6 @@ OTHERS: Final = "others"
 """The name of the stratum of all devices with a value that the registry does not list.
 
 The collector may merge small strata into this stratum.
-"""
-
-
-MOST_EFFECTS: Final = 6
-"""The maximum number of pairs of strata for each question in tables and pages.
-
-JSON and CSV contain all pairs.
 """
 
 

@@ -16,6 +16,12 @@ from estimator.results.metric import Composed, MetricEstimate, Pooled
 SHOWN_VALUES: Final = 50
 """The maximum number of values of a category that are shown: those with the largest shares."""
 
+MOST_EFFECTS: Final = 6
+"""The maximum number of pairs of strata for each question in tables and pages.
+
+JSON and CSV contain all pairs.
+"""
+
 TOO_FAR: Final = 0.1
 """The half-width, as a fraction of the range, above which the page warns of wide intervals.
 

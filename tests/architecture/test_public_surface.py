@@ -13,7 +13,9 @@ from client_sdk import protocol
 
 def test_all_of_the_vocabulary_is_its_public_names() -> None:
     public = {
-        name for name, value in vars(protocol).items() if not name.startswith("_") and not isinstance(value, ModuleType)
+        name
+        for name in dir(protocol)
+        if not name.startswith("_") and not isinstance(getattr(protocol, name), ModuleType)
     }
     assert set(protocol.__all__) == public
 

@@ -31,11 +31,10 @@ from estimator.report.conclusions import (
     conclusion,
     differences_of,
 )
-from estimator.report.strata import MOST_EFFECTS
 from estimator.results.estimate import Figure
 from estimator.results.group import FigureGroup
 from estimator.results.metric import AmongAll, Cluster, Clusters, Fakes, Independence, MetricEstimate
-from estimator.results.report import Effect
+from estimator.results.report import MOST_EFFECTS, Effect
 from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import joined, label_of, short
 
