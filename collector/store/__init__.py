@@ -1,4 +1,4 @@
-"""The tally store on Redis or Valkey: its protocol, keys, counting script, shards and windows.
+"""The tally store on Redis or Valkey: its interface, keys, shards and counting script.
 
-This package imports `collector.redis_servers`, which sends the commands.
+The package `collector.redis_servers` sends the store's commands to the servers.
 """

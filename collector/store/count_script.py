@@ -1,14 +1,18 @@
 """The script that counts an upload in one atomic step.
 
-The script looks up the upload id. If the id is new, it counts the reports and remembers the id, or
-does neither.
+If the store remembers the upload's id, the upload was counted before, and the script counts
+nothing. Otherwise, the script adds the accepted reports to their tallies and stores the id, or does
+neither.
 
-An id is remembered only if a report is counted, and only while a window of the counted reports can
-be open. Therefore an upload that adds nothing to a tally adds nothing to the stored data.
+If no report of an upload is accepted, the store keeps nothing of it, not even its id. An id expires
+a day after the last window of the counted reports has closed.
 
-With the id, the script remembers which reports were counted. This takes one byte if all reports
-were counted, and otherwise at most MOST_BYTES. The reasons why other reports were refused are not
-stored, but determined again.
+Next to the id, the script stores which reports were counted. This takes one byte if all reports
+were counted, and otherwise at most MOST_BYTES. The store does not keep the reasons why the other
+reports were refused. If the upload is sent again, the collector determines the reasons again.
+
+The ids are stored in *buckets*, which are sorted sets of limited size. For each end of a window,
+the buckets form a tree; comments in the script explain it.
 """
 
 from __future__ import annotations
@@ -29,21 +33,21 @@ from collector.store.store_protocol import CountedUpload
 BITMAP_BYTES = MAX_REPORTS // 8
 
 MOST_BYTES = 1 + BITMAP_BYTES
-"""The maximum bytes that are remembered with an id.
+"""The maximum number of bytes that are stored next to an id.
 
-An entry, which consists of the id and these bytes, is shorter than 64 bytes. With longer entries, a
-bucket would need four times as much memory (see BUCKET_ENTRIES).
+An entry of a bucket consists of the id (16 bytes) and these bytes. If entries were longer than 64
+bytes, a bucket would need four times as much memory (see BUCKET_ENTRIES).
 """
 
 UNKNOWN = "not a record of an upload"
 
 
 class Remembered(NamedTuple):
-    """What the store remembers about an upload if one of its reports was counted.
+    """The store's record of an upload of which at least one report was counted.
 
     Attributes:
         reports: the number of the upload's reports.
-        counted: indexes of the reports that were counted.
+        counted: the indexes, within the upload, of the reports that were counted.
 
     """
 
@@ -56,7 +60,8 @@ def pack(reports: int, counted: Sequence[int]) -> bytes:
 
     The first byte is the number of reports minus one. If all reports were counted, no bytes follow.
     Otherwise, either the indexes of the counted reports follow or a bitmap of these indexes,
-    whichever is shorter.
+    whichever is shorter. For instance, if reports 0 and 2 of three reports were counted, the bytes
+    are 2, 0 and 2.
 
     Args:
         reports: the number of reports in the upload, from 1 to 256.
@@ -96,80 +101,95 @@ def _counted(reports: int, rest: bytes) -> frozenset[int]:
 
 
 BUCKET_ENTRIES = 128
-"""The maximum number of entries in a small sorted set, which needs 22 to 25 bytes per entry.
+"""The maximum number of entries in a bucket, except on the lowest level of the tree.
 
-In a larger set, each entry would need four times as much memory.
+Up to this size, the server stores a sorted set compactly, in 22 to 25 bytes per entry. In a larger
+set, each entry would need four times as much memory.
 """
 
 BUCKET_LEVELS = 8
-"""The number of levels in the tree of buckets.
+"""The number of levels below the root of the tree of buckets.
 
-Every bucket has 8 branches. The tree has space for 128 * 8**8 = 2 * 10**9 ids before a bucket grows
-too large.
+Every bucket can have eight buckets below it. On the lowest level alone, the buckets have space for
+128 * 8**8 = 2 * 10**9 ids before they grow beyond BUCKET_ENTRIES.
 """
 
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""How many seconds after the end of its day a charged allowance is stored.
+"""How long after the end of a day the store keeps the reports charged on that day, in seconds.
 
-The store's clock may be less than a day ahead of the collector's.
+Even if the store's clock is almost a day ahead of the collector's, the number of charged reports
+does not expire before the day has ended for the collector.
 """
 
 FIRST_ADDITION = 11
-"""The index, in the script's arguments, of the first tally that gets reports."""
+"""The index (from 1) in the script's ARGV at which the tallies that get reports begin."""
 
 ARGUMENTS_AN_ADDITION = 3
 
 NOT_THE_STORE = "a shard does not belong to the store that this collector started with"
-"""The script's error for a shard that was emptied, or replaced by another shard."""
+"""The script's error for a shard without the store's name: it was emptied or replaced."""
 
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 """The first byte of the script's response.
 
-After DUPLICATE, the remembered data follows; after LATE, the names of closed windows.
+* COUNTED: every accepted report was counted.
+* DUPLICATE: the upload was counted before. The bytes that `pack` returned then follow.
+* OVER_QUOTA: the upload would exceed its allowance. Nothing was counted.
+* LATE: windows of the upload were closed early. Nothing was counted, and the names of these windows
+follow.
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The reason for refusing a report of an upload that was already counted without this report.
+"""The reason to refuse a report that was refused the first time, but would be accepted now.
 
-The report was refused at that time, but would be accepted now, for example under a new registry.
-Because the upload's id is remembered, the report must be sent in another upload. This reason makes
-a device send it so.
+For instance, the registry now defines the report's edition. The report cannot be counted in the
+same upload, because the upload's id is remembered. This reason makes the device send the report
+again in another upload.
 """
 
 PATH = f"""
--- The path of an id through a tree of buckets: one octal digit for each level. A sender chooses its
--- upload ids, but does not know the store's name. Therefore nobody can send many ids down one path,
--- or create many buckets that are nearly empty.
+-- Returns the path of an id through the tree of buckets: one octal digit for each level below the
+-- root, from a hash of the store's name and the id. Senders choose upload ids, but do not know the
+-- store's name. Therefore nobody can choose many ids with the same path, or ids that create many
+-- nearly empty buckets.
 local function path_of(name, id)
   return string.format('%0{BUCKET_LEVELS}o', tonumber(string.sub(redis.sha1hex(name .. id), 1, 6), 16))
 end
 """
 
 COUNT_UPLOAD = f"""
--- KEYS: the shard's prefix, which is not a key itself; the key of the name that the shard carries.
---       While a cluster moves the slot key by key, a script whose keys have not all arrived gets
---       TRYAGAIN. As the first key never exists, no upload is judged while only a part of the
---       remembered ids has arrived.
--- ARGV: the store's name; the upload id; the bytes to remember with the id; the ends of the
---       upload's windows, the latest first; the end under which to store the id, and the time when
---       the id expires (Unix seconds; both are 0 if no report counts, because the id is then not
---       stored); the name, the end (Unix seconds) and the size of the allowance, and the upload's
---       charge, all four empty if there is no allowance; then for each tally that gets reports: its
---       name, its number of symbols, and the symbol of each report by the report's index in the
---       upload, such as {{0: 3, 4: 1}}
+-- KEYS[1]: the prefix of the shard's keys (no key has this name).
+-- KEYS[2]: the key that contains the name of the store to which the shard belongs.
+-- While a cluster moves a slot to another server, key by key, the servers refuse a script (TRYAGAIN)
+-- if one of its KEYS is missing. KEYS[1] is always missing. Therefore no upload is counted while
+-- some of the remembered ids are on one server and some on the other.
+--
+-- Times are in Unix seconds. If no report is accepted, the id is not stored.
+-- ARGV[1]: the store's name.
+-- ARGV[2]: the upload id, 16 bytes.
+-- ARGV[3]: the bytes to store next to the id (see `pack`); empty if no report is accepted.
+-- ARGV[4]: the ends of the windows under which the id may already be stored, the latest first.
+-- ARGV[5]: the end of the window under which to store the id; 0 if no report is accepted.
+-- ARGV[6]: the time when the id expires; 0 if no report is accepted.
+-- ARGV[7]: the name of the allowance; empty if there is no allowance, as are the next three.
+-- ARGV[8]: the time when the allowance ends.
+-- ARGV[9]: the number of reports that the allowance permits in this shard.
+-- ARGV[10]: the number of reports to charge to the allowance.
+-- Further ARGV: three for each tally that gets reports: the tally's name, its number of symbols, and
+--   the symbol of each report by the report's index in the upload, such as {{0: 3, 4: 1}}.
 local shard = KEYS[1]
 local name, id, remembered, ends, place, expiry, allowance, allowance_end, allowed, charge =
   unpack(ARGV, 1, {FIRST_ADDITION - 1})
 {PATH}
--- A shard that was lost has forgotten which uploads it counted. It must not start again as an empty
--- shard while anybody relies on its data.
+-- A shard without the store's name was emptied or replaced. It has lost its tallies and its ids, so
+-- it must not count anything until an operator accepts this loss.
 if redis.call('GET', KEYS[2]) ~= name then
   return redis.error_reply('{NOT_THE_STORE}: nothing was counted')
 end
 
-local is_closed, closed = {{}}, {{}}  -- an upload has few windows, perhaps with many reports each
+local is_closed, closed = {{}}, {{}}  -- looked up once for each window, because many tallies share a window
 for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
   local window = string.match(ARGV[i], '.*:(.*)')
   if is_closed[window] == nil then
@@ -177,13 +197,14 @@ for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
     if is_closed[window] then table.insert(closed, window) end
   end
 end
--- with these windows, the collector judges the upload again
+-- the collector then refuses the reports for these windows, and calls the script again
 if #closed > 0 then return '{chr(LATE)}' .. table.concat(closed, ' ') end
 
--- A full bucket passes ids on to one of eight buckets below it. Therefore no bucket outgrows a small
--- set, and few buckets are nearly empty, whether there are a hundred ids or a billion. A member is
--- an id followed by the bytes to remember with it. Members are sorted by their bytes: a hash would
--- keep their order of arrival.
+-- Look for the id under each window. A bucket contains ids until it is full; further ids go to one
+-- of the eight buckets below it, which their path selects. Therefore no bucket grows too large, and
+-- few buckets are nearly empty, whether there are a hundred ids or a billion. A member of a bucket
+-- is an id, followed by the bytes that are stored next to it. The members are sorted by their bytes;
+-- a hash would store them in their order of arrival.
 local path, bucket, level
 for latest in string.gmatch(ends, '%d+') do
   local base = shard .. '{keys.IDS}:' .. latest .. ':'
@@ -191,7 +212,8 @@ for latest in string.gmatch(ends, '%d+') do
   while true do
     local member = redis.call('ZRANGEBYLEX', there, '[' .. id, '+', 'LIMIT', 0, 1)[1]
     if member and string.sub(member, 1, {ID_BYTES}) == id then
-      redis.call('INCR', shard .. 'duplicates')  -- a write, so that a wait for copies covers the first attempt too
+      -- Because of this write, the collector waits for the replicas, which then also have the first attempt.
+      redis.call('INCR', shard .. 'duplicates')
       return '{chr(DUPLICATE)}' .. string.sub(member, {ID_BYTES + 1})
     end
     if depth == {BUCKET_LEVELS} or redis.call('ZCARD', there) < {BUCKET_ENTRIES} then break end
@@ -203,8 +225,8 @@ for latest in string.gmatch(ends, '%d+') do
 end
 if place == '0' then return '{chr(COUNTED)}' end
 
--- If the server's clock were days ahead of the collector's, the id would expire immediately, and its
--- upload could count again.
+-- If the server's clock were days ahead of the collector's, the id would expire immediately, and the
+-- upload could be counted again.
 if tonumber(expiry) <= tonumber(redis.call('TIME')[1]) then
   return redis.error_reply('the clocks of store and collector are days apart: nothing was counted')
 end
@@ -213,7 +235,7 @@ if allowance ~= '' then
   local quota = shard .. 'quota:' .. allowance .. ':' .. allowance_end
   if (redis.call('GET', quota) or 0) + charge > tonumber(allowed) then return '{chr(OVER_QUOTA)}' end
   redis.call('INCRBY', quota, charge)
-  redis.call('EXPIREAT', quota, allowance_end + {QUOTA_KEPT_S})  -- for a server whose clock is hours ahead
+  redis.call('EXPIREAT', quota, allowance_end + {QUOTA_KEPT_S})  -- the server's clock may be hours ahead
 end
 
 for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
@@ -228,8 +250,8 @@ for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do
 end
 
 redis.call('ZADD', bucket, 0, id .. remembered)
--- A bucket must outlive the buckets below it, or the path to them is lost. Therefore all buckets on
--- the path get at least the same expiry.
+-- A search for an id ends at a bucket that is missing or not full. Therefore a bucket must not expire
+-- before the buckets below it: every bucket on the path gets an expiry that is at least as late.
 for above = 0, level do
   local key = shard .. '{keys.IDS}:' .. place .. ':' .. string.sub(path or '', 1, above)
   redis.call('EXPIREAT', key, expiry, 'NX')
@@ -242,7 +264,17 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 
 
 def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand:
-    """Return the command that counts an upload if its shard has the store's name."""
+    """Return the command that counts an upload in its shard.
+
+    If the shard does not have the store's name, the command counts nothing, and its response is the
+    error NOT_THE_STORE.
+
+    Args:
+        judgement: the judgement of the upload.
+        shards: the number of the store's shards.
+        name: the store's name.
+
+    """
     number = keys.shard_of(judgement.upload, shards)
     shard, arguments = keys.prefix(number), count_arguments(judgement, shards, name)
     return PackedCommand.packed(
@@ -251,7 +283,7 @@ def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand
 
 
 def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes | str | int]:
-    """Return the script's ARGV for an upload."""
+    """Return the ARGV with which the script counts an upload; see `count_command`."""
     arguments: list[bytes | str | int] = [
         name,
         bytes.fromhex(judgement.upload),
@@ -267,7 +299,13 @@ def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes 
 
 
 def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExceededError | frozenset[str]:
-    """Parse the script's response: an outcome, or the names of windows that were closed early."""
+    """Parse the script's response.
+
+    Returns:
+        The outcome of the upload; or the names of windows that were closed early, if nothing was
+        counted for this reason.
+
+    """
     if answer[0] == OVER_QUOTA:
         return QuotaExceededError("the upload would exceed the allowance of the day; none of its reports was counted")
     if answer[0] == LATE:
@@ -282,8 +320,8 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
 
     Args:
         judgement: the current judgement of the upload.
-        reports: the number of its reports when it was counted.
-        counted: indexes of the reports that were counted.
+        reports: the number of reports that the upload had when it was counted.
+        counted: the indexes of the reports that were counted.
 
     """
     refused = dict(judgement.refused)
@@ -294,7 +332,7 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
 
 
 def _remembered(judgement: Judgement) -> bytes:
-    """Return the bytes to remember with the id; empty if no report counts."""
+    """Return the bytes to store next to the id; empty if no report is accepted."""
     if not judgement.additions:
         return b""
     refused = {index for index, _ in judgement.refused}
@@ -305,8 +343,9 @@ def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return the script's four arguments about the allowance.
 
     Uploads are distributed evenly over the shards, so each shard gets an equal part of the
-    allowance. A whole upload belongs to one shard. This part is always large enough for an upload
-    of maximum size if the whole allowance is.
+    allowance. But an upload is charged to one shard as a whole. Therefore the part is at least as
+    large as the largest upload, MAX_REPORTS, unless the whole allowance is smaller. For instance,
+    64 shards with an allowance of 6,400 reports permit 256 reports each, not 100.
     """
     allowance = judgement.allowance
     if allowance is None:

@@ -1,12 +1,14 @@
-"""The facts of a store, and checks whether these facts permit its use. Without IO.
+"""The facts of a store, and checks that decide whether the store can be used. Without IO.
 
-The facts are the store's basic properties. One of them is the number of the schema. It changes if
-an older version would misread the stored data, but not if there are only new keys that older
-versions ignore.
+The *facts* are basic properties of the store, such as the number of its shards (see `keys`).
 
-Another fact is the store's name, of which every shard has a copy. If a shard was emptied or
-replaced, on any server, it does not have the name. The names are written once. As soon as the facts
-say that all shards have the name, a shard without the name is considered lost.
+One fact is the number of the schema. A version of Hearsay gets a new number if older versions would
+misread the data that it stores. It keeps the number if it only adds keys that older versions
+ignore.
+
+Another fact is the store's name. When a store is first used, its name is written to every shard. If
+a shard is emptied or replaced later, it does not have the name. Therefore, once the facts say that
+every shard has received the name, a shard without the name is considered lost.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ APP_FIELD = "app"
 """The field with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""The field which says that every shard has the store's name, and its value.
+"""The field that exists once every shard has received the store's name, and the field's value.
 
-From then on, a shard without the name is considered lost.
+If the field exists, a shard without the name is considered lost.
 """
 
 IMPORTING, IMPORTED = "importing", "imported"
-"""The fields with the digests of a backup that is being imported, and of an imported backup."""
+"""The fields with the SHA-256 digest of a backup: during its import, and after the import."""
 
 WAY_OUT = (
     "bring back its servers with their files, and start the collector again; or, to continue with the "
@@ -46,7 +48,7 @@ WAY_OUT = (
 
 
 class Purpose(Enum):
-    """The purpose of opening a store."""
+    """The purpose of opening a store: to count uploads, only to read, or to import a backup."""
 
     USE = auto()
     READ = auto()
@@ -54,12 +56,12 @@ class Purpose(Enum):
 
 
 def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
-    """Refuse a store that has another schema, or contains only part of a backup.
+    """Refuse a store that was never used, has another schema, or contains only part of a backup.
 
     Args:
-        facts: the store's facts.
-        purpose: the purpose of opening the store. A store with part of a backup may be opened to
-            import the rest. A store that was never used may not be opened for reading.
+        facts: the store's facts; empty if the store was never used.
+        purpose: the purpose of opening the store. If the store contains only part of a backup, it
+            may be opened to import the rest, but for no other purpose.
 
     Raises:
         ConfigError: if the store cannot be used; the message says what to do.
@@ -81,7 +83,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise in the facts or, if there is none, the promise ``fsync``."""
+    """Return the promise of the collector that started last; ``fsync`` if none is recorded."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
@@ -89,11 +91,12 @@ def promise_of(facts: Mapping[str, str]) -> Promise:
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
     """Return the shards that do not have the store's name yet.
 
-    Shards have no name if the store is new, or was last used by a version of Hearsay without names.
+    Shards have no name if the store is new, or if only old versions of Hearsay have used it, which
+    do not name stores.
 
     Args:
         facts: the store's facts.
-        shard_names: the name that each shard has, or None.
+        shard_names: for each shard, the store name that it has, or None.
 
     Raises:
         ConfigError: if a shard is lost or belongs to another store.
@@ -109,12 +112,12 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
 
 
 def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> None:
-    """Refuse a store that has shards but no facts.
+    """Refuse a store whose facts are lost: a shard has the store's name, but there are no facts.
 
     Args:
-        facts: the store's facts. Because they are written before the names, they must be read after
-            the names.
-        shard_names: the name that each shard has, or None.
+        facts: the store's facts. A new store gets its facts before its shards get the name.
+            Therefore the facts must be read after the names of the shards.
+        shard_names: for each shard, the store name that it has, or None.
 
     Raises:
         ConfigError: if the facts are missing; the message also says which shards are lost.
@@ -127,10 +130,15 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store to which the remaining parts belong, or None if there is none.
+    """Return the name of the store whose parts are left on the servers; None if there is no name.
 
-    If the facts contain a name that no shard has, they do not belong to the former store: a
-    collector wrote them because it mistook the emptied servers for a new store.
+    The name in the facts is used only if the facts also say that every shard has received it.
+    Otherwise, a collector may have mistaken the emptied servers for a new store, and written facts
+    with a new name.
+
+    Args:
+        facts: the facts that are left, which may be empty.
+        shard_names: for each shard, the store name that it has, or None.
 
     Raises:
         ConfigError: if parts of several stores remain.

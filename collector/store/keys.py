@@ -1,7 +1,8 @@
 """The names of the store's keys, and the assignment of uploads to shards. Without IO.
 
-The keys of a shard share the hash tag ``{shard}``, so that a cluster stores them in one slot. The
-shard depends only on the upload id.
+The keys of a shard begin with the shard's number in braces, such as ``{3}``. From the part in
+braces, a cluster computes the slot of a key. Therefore all keys of a shard are on the same server.
+The id of an upload determines its shard.
 
 ==========================================  ======================================================
 ``hearsay:store``                           hash, the facts: schema, shards, grace, copies, name,
@@ -9,24 +10,28 @@ shard depends only on the upload id.
                                             written at first use
 ``hearsay:editions``                        hash: METRIC:EDITION -> the question's own edition, for
                                             all editions that were ever served (see strata)
-``{shard}:name``                            the store's name; the shard belongs to the store
-``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each with its
-                                            counted reports (see count_script)
+``{shard}:name``                            the name of the store to which the shard belongs
+``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each followed by
+                                            a record of its counted reports (see count_script);
+                                            END is the end of a window in Unix seconds, and PATH
+                                            is the bucket's path in its tree
 ``{shard}:tally:METRIC:EDITION:WINDOW``     signed 64-bit counters, big-endian, one per symbol
 ``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
 ``{shard}:windows``                         set: names of windows with a tally
 ``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often an upload was sent again
-``{shard}:never``                           never exists; a write to it tests the shard
-``{shard}:read``                            empty: written after a read, to wait for replicas
-``{shard}:check``                           empty: written by a check, and then removed
+``{shard}:never``                           never exists: SET with XX, which changes nothing, tests
+                                            whether the shard accepts writes
+``{shard}:read``                            empty text: written after a read; once a replica has
+                                            this write, it also has the data that was read
+``{shard}:check``                           empty text: written by a check, and then removed
 ``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;
                                             expires a day later
 ``{0}:look``                                JSON: the last snapshot of open windows and its time
 ==========================================  ===============================================
-No key contains an address or an arrival time. The order of uploads is visible only in the depth at
-which an id is stored in its tree of buckets.
+No key contains an address or an arrival time. Only the depth of an id in its tree of buckets hints
+at the order of arrival: ids in deeper buckets arrived later.
 """
 
 from __future__ import annotations
@@ -54,7 +59,7 @@ def shard_of(upload_id: str, shards: int) -> int:
 def prefix(shard: int) -> str:
     """Return the prefix of all keys of a shard.
 
-    The prefix itself must never be a key (see count_script).
+    No key may have the prefix itself as its name (see count_script).
     """
     return f"{{{shard}}}:"
 

@@ -1,6 +1,9 @@
-"""Prepares a store for use: checks its promise, and sets its schema, shards, name and app.
+"""Prepares a store for use: checks its servers, and records its schema, shards, name and app.
 
-A store that has lost shards can be used again once an operator accepts the loss.
+Each server must be able to keep the *promise*, which says how durably a report is stored before it
+is acknowledged (see `required_settings`).
+
+If a store has lost shards, an operator can accept the loss and continue with the other shards.
 """
 
 from __future__ import annotations
@@ -29,17 +32,19 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""The number of random bytes in a store's name. No two stores then have the same name."""
+"""The number of random bytes in a store's name: enough that no two stores have the same name."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
-    """Set the schema and shards of a store, and check that every server keeps the promise.
+    """Check a store and its servers, and complete a store that is new.
 
-    A store that is opened only for reading is not changed.
+    A new store gets its schema, its number of shards, and a name, which is written to every shard.
+    A store that is opened only for reading is checked, but not changed.
 
     Raises:
-        ConfigError: if the store has another schema, is too old, cannot keep the promise, contains
-            part of a backup, has lost shards, or is opened for reading and was never used.
+        ConfigError: if a server is too old or cannot keep the promise; if the store has another
+            schema, contains only a part of a backup, or has lost shards; or if the store is opened
+            for reading and was never used.
         StoreUnavailableError: if the store does not respond.
 
     """
@@ -65,9 +70,13 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 
 
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
-    """Write the store's name to every shard, unless a shard is lost.
+    """Write the store's name to every shard that has no name yet.
 
-    Another collector may do the same at the same time, because it writes the same name.
+    Another collector may do this at the same time, because it writes the same name.
+
+    Raises:
+        ConfigError: if a shard is lost or belongs to another store.
+
     """
     unnamed = shards_to_name(facts, store.names(int(facts[SHARDS_FIELD])))
     store.name(unnamed, facts[NAME_FIELD])
@@ -75,7 +84,11 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the app's name, or None if only versions that do not store it have used the store."""
+    """Return the name of the app to which the store belongs.
+
+    The result is None if the store is new, or if only old versions of Hearsay have used it, which
+    do not record the app.
+    """
     return store.facts().get(APP_FIELD)
 
 
@@ -99,10 +112,15 @@ def require_app(owner: str | None, app: str) -> None:
 
 
 def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
-    """Write the app's name to a store that has none yet, or that must be renamed.
+    """Record the app to which the store belongs, unless an app is already recorded.
+
+    Args:
+        store: the store.
+        app: the app's name.
+        renames: whether to replace a recorded name, because the app was renamed.
 
     Raises:
-        ConfigError: if the store belongs to another app and must not be renamed.
+        ConfigError: if the store belongs to another app, and ``renames`` is false.
 
     """
     store.run_on_facts("HSET" if renames else "HSETNX", keys.STORE, APP_FIELD, app)
@@ -110,10 +128,11 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 
 
 def accept_lost_shards(store: Shards) -> list[str]:
-    """Turn lost shards into empty shards of the store.
+    """Make lost shards a part of the store again, as empty shards.
 
-    The store's name is written to these shards last; before that, nothing is counted on them.
-    Afterwards, running collectors continue by themselves.
+    Until the store's name is written to a shard, nothing is counted in it. Before that, this
+    function closes all windows in the shard that are closed in the other shards. Afterwards,
+    running collectors continue without a restart.
 
     Returns:
         Descriptions of the data that is permanently lost, for people.
@@ -129,7 +148,7 @@ def accept_lost_shards(store: Shards) -> list[str]:
     shard_names = store.names(shards)
     name = name_to_go_on_with(facts, shard_names)
     if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):
-        # so far, not all shards have a name
+        # no shard is lost: the store is new, or not every shard has received its name yet
         return []
     lost = [shard for shard in range(shards) if shard_names[shard] is None]
     losses = []

@@ -1,8 +1,9 @@
 """The tally store on a Redis or Valkey server or cluster.
 
-One upload is counted by one script on one hash slot. The script looks up the upload id, counts the
-reports and remembers which reports it counted, or does nothing. `keys` lists the stored data,
-`shards` sends the commands, and `redis_servers.router` finds the server.
+The store consists of shards. All keys of a shard are on one server, and every upload belongs to one
+shard. Therefore a single script can count an upload in one atomic step (see `count_script`). `keys`
+lists the stored data, `shards` sends the commands, and `redis_servers.router` finds the server that
+has a shard.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class RedisStore:
     """A TallyStore on a Redis or Valkey server or cluster.
 
     Attributes:
-        shards: sends commands to the store.
+        shards: sends commands to the store's shards and servers.
 
     """
 
@@ -49,7 +50,7 @@ class RedisStore:
 
     @property
     def layout(self) -> Layout:
-        """The known layout of the store."""
+        """The store's number of shards, its nodes and its name, as far as they are known."""
         return self.shards.layout
 
     def disconnect(self) -> None:
@@ -69,7 +70,9 @@ class RedisStore:
                 raise outcome
             if isinstance(outcome, CountedUpload):
                 return outcome
-            # this loop ends, because each round leaves fewer windows: a closed window never reopens
+            # The script counted nothing, because these windows were closed early: try again without
+            # their reports. The loop ends, because closed windows never reopen, so that each round
+            # has fewer windows.
             judgement = judgement.without(outcome)
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
@@ -93,10 +96,11 @@ class RedisStore:
     def close(self, window: Window) -> None:
         """See TallyStore.
 
-        If a shard cannot be reached, the other shards close the window, but the whole window stays
-        open.
+        If a shard cannot be reached, the other shards refuse further reports for the window. But
+        the window does not count as closed until a later call has closed it in every shard.
         """
-        # another process may have closed the window earlier without waiting for the replicas
+        # wait for the replicas even if the window was closed before: the process that closed it may
+        # not have waited
         answered: Answered = {}
         self.shards.ask_own(
             lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
@@ -108,7 +112,7 @@ class RedisStore:
         return frozenset.intersection(*self._members(keys.CLOSED))
 
     def half_closed_windows(self) -> frozenset[str]:
-        """See TallyStore. This includes windows that are being closed at this moment."""
+        """See TallyStore."""
         closed = list(self._members(keys.CLOSED))
         return frozenset().union(*closed) - frozenset.intersection(*closed)
 
@@ -118,7 +122,8 @@ class RedisStore:
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
-        # the server that reported these windows as closed may be a master that has since been lost
+        # check again that the windows are closed: the server that said so may have been a master
+        # that was lost before its replicas had copied this
         answered: Answered = {}
         still_closed = closed.intersection(*self._members(keys.CLOSED, answered))
         yield from self._tallies(answered, lambda window: window in still_closed, closed=True)
@@ -126,13 +131,14 @@ class RedisStore:
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        The tallies are complete only if the iterator reaches its end. A reader who gets these
-        tallies must not get an earlier or a later state of them; `open_snapshot` ensures this.
+        The tallies are complete only if the iterator reaches its end. Do not show them to readers:
+        from two states of a tally, a reader could compute which reports arrived in between. Readers
+        get the tallies of `open_snapshot`, which change only once per interval.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """See TallyStore. All collectors on a store share the same snapshot."""
+        """See TallyStore. All collectors that use this store return the same snapshot."""
         answered: Answered = {}
         kept = self._look(answered)
         if kept is None:
@@ -152,7 +158,11 @@ class RedisStore:
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
     def own_editions(self) -> OwnEditions:
-        """See TallyStore. If a failover loses an edition, the edition's tallies are hidden."""
+        """See TallyStore.
+
+        A failover may lose the record of an edition. The edition's tallies are then hidden, unless
+        the registry defines the edition (see `strata`).
+        """
         return self.shards.own_editions()
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -160,11 +170,11 @@ class RedisStore:
         self.shards.remember_editions(editions)
 
     def require_writable(self) -> None:
-        """See TallyStore. This attempts a write that changes nothing."""
+        """See TallyStore. To find out, this method attempts a write that changes nothing."""
         self.shards.require_any_writable()
 
     def _look(self, answered: Answered) -> str | bytes | None:
-        """Return the last snapshot of open windows, or None if it has expired."""
+        """Return the stored snapshot of open windows as JSON, or None if none is stored."""
         look: bytes | None
         (look,) = self.shards.ask((0,), lambda _: ("GET", keys.SNAPSHOT), answered)
         return look
@@ -172,13 +182,21 @@ class RedisStore:
     def _tallies(
         self, answered: Answered, is_included: Callable[[str], bool], *, closed: bool
     ) -> Iterator[StoredTally]:
-        """Yield tallies, and confirm the responses at the end.
+        """Yield tallies, and check at the end that no failover can undo what was read.
 
-        A tally that is being retired may be incomplete. It is left out, together with the other
-        tallies of its question in that window: if they were shown without a small stratum, a
-        comparison with an earlier reading would reveal that stratum. If a name was removed from the
-        index before this method reads the index, it is still listed as being retired, unless all
-        tallies of the question were removed.
+        While a tally is being retired (deleted), no tally of the same metric and window is yielded,
+        for two reasons: the retired tally may already lack some counts; and if the other tallies
+        were shown without it, a comparison with an earlier reading could reveal a small stratum.
+
+        The names of tallies that are being retired are read after the index. If a name was removed
+        from the index before that, it is still among these names, unless the retirement has
+        finished and has deleted all tallies of that metric and window.
+
+        Args:
+            answered: collects the servers that responded, for `Shards.confirm`.
+            is_included: returns whether to yield the tallies of a window, given its name.
+            closed: whether the included windows are closed.
+
         """
         index = self.shards.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
@@ -189,9 +207,8 @@ class RedisStore:
                 if all(map(self.shards.is_indexed, names)):
                     for name, each in zip(names, counts, strict=True):
                         yield StoredTally(metric, name.split(":")[1], window, closed, each)
-        # Only a reader who reaches the end knows that the tallies were complete and will remain so:
-        # a shard may have been lost during the reading, or a replica may lack data that its master
-        # returned.
+        # A shard may have been lost during the reading, or a replica may lack data that its master
+        # returned. Therefore the tallies are valid only for a caller who reads to the end.
         self.shards.require_own(answered)
         self.shards.confirm(answered)
 
@@ -205,7 +222,7 @@ class RedisStore:
         return tuple(counts)
 
     def _members(self, name: str, answered: Answered | None = None) -> Iterator[frozenset[str]]:
-        """Yield the members of a set, shard by shard."""
+        """Yield, for each shard, the members of the shard's set of this name, such as CLOSED."""
         for members in self.shards.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
             yield frozenset(member.decode() for member in members)
 
@@ -217,10 +234,16 @@ def _asked(name: str) -> tuple[str, str]:
 
 
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
-    """Refuse to lengthen the grace period (seconds) while windows are open.
+    """Refuse a longer grace period while windows are open.
 
-    The store would forget the upload ids of open windows before these windows close. An upload that
-    is sent again could then be counted twice.
+    When an upload is counted, the previous grace period determines how long its id is stored. If
+    its windows now stayed open for longer, the upload could be sent again after its id has expired,
+    and be counted twice.
+
+    Args:
+        store: the store.
+        facts: the store's facts, which contain the previous grace period.
+        grace_s: the new grace period, in seconds.
 
     Raises:
         ConfigError: if the new grace period is longer and a window is open.
@@ -236,15 +259,16 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
 
 
 def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
-    """Write a collector's settings to a store, for the next collector and for commands.
+    """Write a collector's settings to its store, where later collectors and commands read them.
 
     Args:
         store: the store.
         grace_s: how long a window accepts reports after its end, in seconds.
-        copies: how many replicas have acknowledged reports on disk.
+        copies: the number of replicas that must have a report on disk before the collector
+            acknowledges it.
 
     Raises:
-        ConfigError: if the store cannot be used with this grace period.
+        ConfigError: if the grace period is longer than before, and a window is open.
 
     """
     require_grace(store, store.shards.facts(), grace_s)

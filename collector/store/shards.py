@@ -1,8 +1,11 @@
-"""The shards of a store on Redis or Valkey: commands to shards, to the store's facts and servers.
+"""The shards of a store on Redis or Valkey: sends commands to them, and detects lost shards.
 
-Results are valid only if every shard still belongs to the store. `RedisStore` counts and reads
-through this module, and so do all other operations on a store (preparing, backup, retirement,
-checks).
+A shard is one part of a store: a group of keys that are always on the same server. A shard that was
+emptied or replaced does not have the store's name. Results that combine all shards are then
+incomplete, so this module checks the names.
+
+All operations on a store send their commands through this module: counting and reading
+(`RedisStore`), preparation, backups, retirement and checks.
 """
 
 from __future__ import annotations
@@ -28,8 +31,7 @@ from collector.store.store_protocol import OwnEditions
 class Logs:
     """The append-only files of all servers, including replicas.
 
-    Until the files are rewritten, they contain uploads in order of arrival. If a server is
-    unavailable, it is asked again the next time.
+    Until a file is rewritten, it contains uploads in their order of arrival.
     """
 
     def __init__(self, connections: Connections, nodes: Sequence[Address]) -> None:
@@ -39,11 +41,11 @@ class Logs:
         self._waiting: set[Address] = set()
 
     def rewrite_log(self) -> bool:
-        """Ask every server to rewrite its file.
+        """Ask every server to rewrite its file. Servers that do not respond are skipped.
 
         Returns:
-            Whether every server with such a file has begun a rewrite. If not, call this method
-            again; it then asks only the other servers.
+            Whether all servers that respond have begun the rewrite. False if a server is still busy
+            with an earlier rewrite. Then call this method again: it asks only these servers.
 
         """
         servers = self._connections.servers(self._nodes)
@@ -56,14 +58,14 @@ class Logs:
         return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
 
     def _ask(self, address: Address, metric: Callable[[Connection], bool]) -> bool:
-        """Return a server's response, or False if it does not respond."""
+        """Return what a function returns for a connection to a server; False without response."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
             return metric(connection)
         return False
 
 
 def _is_busy(connection: Connection) -> bool:
-    """Ask for a rewrite, and return whether one was already running."""
+    """Ask a server to begin a rewrite; return whether it is still busy with an earlier rewrite."""
     if setting(connection, "appendonly") != "yes":
         return False
     try:
@@ -89,11 +91,15 @@ An existing store keeps the number that it was created with.
 CLUSTER_SHARDS = 64
 """The number of shards of a new store on a cluster.
 
-The cluster can grow to this many nodes. Every tally is read as the sum of this many parts.
+The cluster can grow to this many masters, because each shard is on one master. With more shards,
+reading would be slower, because a tally is the sum of one part in each shard.
 """
 
 EDITIONS_A_COMMAND = 1000
-"""The maximum number of editions per script, which accepts only a few thousand arguments."""
+"""The maximum number of editions that one command records.
+
+The command is a script, which accepts only a few thousand arguments.
+"""
 
 
 class Layout(NamedTuple):
@@ -101,7 +107,7 @@ class Layout(NamedTuple):
 
     Attributes:
         shards: the number of shards that the store was created with.
-        nodes: the addresses of the cluster's nodes.
+        nodes: the addresses of the cluster's nodes; empty if the store is not on a cluster.
         name: the store's name, which was chosen at random when the store was first used. Empty if
             the name is unknown, or if the shards do not have it yet.
 
@@ -119,11 +125,14 @@ class Shards:
     """Sends commands to one store.
 
     Every method that sends a command raises StoreUnavailableError if there is no response or the
-    response is an error. If data was read with an `Answered`, it is valid only once `confirm` has
-    returned for this `Answered`.
+    response is an error.
+
+    Methods with an argument ``answered`` add to it the servers that responded. A caller who passes
+    this argument must also pass it to `confirm`. Before `confirm` has returned, a failover may undo
+    the data that was read.
 
     Attributes:
-        layout: the known layout of the store.
+        layout: the store's number of shards, its nodes and its name, as far as they are known.
         router: finds the server that has a key.
         number_of_new: the number of shards that a new store on these servers would get.
 
@@ -136,9 +145,9 @@ class Shards:
 
         Args:
             url: the URL of the server, or of any node of the cluster.
-            promise: the promise that an acknowledgement makes.
+            promise: how durably the store must keep a report before it is acknowledged.
             is_cluster: whether the server is a node of a cluster.
-            layout: the known layout of the store; `prepare` determines it.
+            layout: the layout of the store, if another process has already determined it.
 
         Raises:
             ConfigError: if the URL is not valid.
@@ -171,7 +180,7 @@ class Shards:
         self._expected_name = name
 
     def require_promise(self) -> None:
-        """Check that every server keeps the promise, and find out where the servers are.
+        """Check that every server can keep the promise, and find the nodes of the cluster.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
@@ -190,32 +199,37 @@ class Shards:
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
-        """Return the responses of shards, including those that do not belong to the store.
+        """Send a command to some shards, and return their responses in order.
 
-        If a shard does not respond, the other shards are still asked.
+        All shards are asked, even if one of them does not respond. Whether the shards still belong
+        to the store is not checked; `ask_own` does that.
         """
         return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
     def ask_own(self, command: Command, answered: Answered | None = None) -> list[Any]:
-        """Return every shard's response.
+        """Send a command to every shard, and return the responses in order.
 
         Raises:
             StoreUnavailableError: if a shard does not respond, or no longer belongs to the store.
 
         """
         answers = self._answers(self._with_names(command), answered)
-        # if a shard has the name now, it also had the name when it responded before
+        # each shard was asked for its name after the command: if it has the name, it also had the
+        # name when it responded to the command
         self._require_named(answers[1::2])
         return answers[::2]
 
     def confirm(self, answered: Answered) -> None:
-        """Check that no failover can undo the responses.
+        """Check that no failover can undo the data that was read.
 
         A master that was disconnected from the cluster keeps responding for a while, and may have
-        data that no replica has. If this master is lost, such data is lost, too. Therefore a reader
-        makes a write on the servers that responded, over the same connections, and waits until
-        their replicas have this write. The replicas then also have everything that was written
-        before, including the data that was read.
+        data that no replica has. If this master is lost, such data is lost, too. Therefore this
+        method writes a key on each server that responded, over the same connection, and waits until
+        the server's replicas have this write. The replicas then also have everything that was
+        written before, including the data that was read.
+
+        Args:
+            answered: the servers that responded.
 
         Raises:
             StoreUnavailableError: if the connection to a server that responded was closed, or its
@@ -225,7 +239,7 @@ class Shards:
         self.router.confirm(answered, keys.READ)
 
     def require_own(self, answered: Answered | None = None) -> None:
-        """Check that all shards still belong to the store. If so, earlier reads are complete."""
+        """Check that no shard is lost. If so, the data that was read before is complete."""
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_any_writable(self) -> None:
@@ -243,7 +257,12 @@ class Shards:
         self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
-        """Return the store name that each shard has, or None for a shard without a name."""
+        """Return, for each shard, the store name that it has, or None.
+
+        Args:
+            shards: the number of shards to ask.
+
+        """
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
@@ -255,11 +274,11 @@ class Shards:
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:
-        """Return the store's record of all editions that were ever served; see `strata`."""
+        """Return the store's record of all editions that its collectors have ever accepted."""
         return _decoded(self.router.ask(PackedCommand.packed(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember editions for good. Editions that are already remembered are not changed."""
+        """Add editions to the store's permanent record. Recorded editions are not changed."""
         fresh = sorted(editions.items() - self.own_editions().items())
         for start in range(0, len(fresh), EDITIONS_A_COMMAND):
             words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]
@@ -273,14 +292,18 @@ class Shards:
         return index
 
     def is_indexed(self, name: str) -> bool:
-        """Return whether a tally, METRIC:EDITION:WINDOW, is in the index.
+        """Return whether the index contains a tally, METRIC:EDITION:WINDOW.
 
-        If it is, the counts of the tally that were read before this call are complete.
+        If so, counts of the tally that were read before this call are complete, because a tally is
+        removed from the index before its counts are deleted.
         """
         return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
     def ask_servers(self, metric: Callable[[Connection], Answer]) -> list[Answer]:
-        """Return the response of every server, including replicas, each over a new connection."""
+        """Call a function with a new connection to each server, and return the results in order.
+
+        The servers include replicas.
+        """
         return self._connections.ask_every_server(self.layout.nodes, metric)
 
     def logs(self) -> Logs:
@@ -318,7 +341,7 @@ class Shards:
         ]
 
     def _lost(self, shard_names: Sequence[bytes | None]) -> list[int]:
-        """Return the shards that do not belong to the store.
+        """Return the numbers of the shards that do not have the store's name.
 
         If the store's name is unknown, the list is empty.
         """
@@ -339,12 +362,12 @@ def _name_of(shard: int) -> tuple[str, str]:
 
 
 def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
-    """Return a hash of texts, which a server sends as alternating names and values."""
+    """Return a dictionary from a server's hash, which is a list of alternating names and values."""
     return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Return whether this server has the name, or another node may have it instead."""
+    """Return whether the server, or possibly another node of the cluster, has a store's name."""
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):

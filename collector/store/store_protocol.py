@@ -16,7 +16,7 @@ from collector.judge import Judgement, is_due_to_close
 
 
 class CountedUpload(NamedTuple):
-    """The outcome of an upload, whether it was counted now or earlier.
+    """The store's response to an upload that it has counted, now or earlier.
 
     Attributes:
         verdict: the verdict on each report. The same reports are accepted every time the upload is
@@ -36,10 +36,11 @@ Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 
 
 OwnEditions: TypeAlias = Mapping[str, str]
-"""Maps each edition (METRIC:EDITION) to the own edition of its question.
+"""Maps each edition, written METRIC:EDITION, to the *own edition* of its question.
 
-The edition of a stratum maps to the question's own edition, under which the tally of the "others"
-is stored (see `strata`). An own edition maps to itself, even if the question has no strata.
+A question has an own edition, and one more edition for each of its strata. Reports of the own
+edition belong to the question's "others" (see `strata`). The edition of a stratum maps to the own
+edition, and the own edition maps to itself, even if the question has no strata.
 """
 
 
@@ -50,7 +51,7 @@ class StoredTally:
     Attributes:
         metric: the metric's name.
         edition: the metric's edition, which determines the meaning of the reports.
-        window: the window's name.
+        window: the window's name, such as 2026-W47.
         closed: whether the tally can no longer change.
         counts: the number of reports of each symbol: m integers if there are m symbols.
 
@@ -81,7 +82,10 @@ class Snapshot:
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without some windows, such as windows that have closed since then."""
+        """Return the snapshot without the tallies of some windows.
+
+        For instance, windows may have closed since the snapshot was taken.
+        """
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
@@ -94,16 +98,19 @@ class TallyStore(Protocol):
     def count(self, judgement: Judgement) -> CountedUpload:
         """Count an upload in one atomic step, unless its id is remembered; return its verdict.
 
-        The store remembers the id if a report was counted. Whenever this upload is sent again, the
-        reports that were counted are accepted, the others are refused, and no allowance is charged.
-        The reason for a refusal comes from the judgement. If a report was refused but the judgement
-        would now accept it, it is refused for a reason that makes the device send it in another
-        upload. If no report of an upload is counted, the upload leaves nothing behind, and is
-        judged again if it is sent again. Reports of a window that was closed early are refused in
-        the same step.
+        A report for a window that was closed early is refused, even if the judgement accepts it. If
+        at least one report is counted, the store remembers the upload's id. Otherwise, it keeps
+        nothing of the upload.
+
+        If an upload is sent again and its id is remembered, the reports that were counted the first
+        time are accepted, and the others are refused. Nothing is charged to the allowance. The
+        judgement provides the reasons for the refusals. If it would now accept a report that was
+        refused the first time, the reason is one that makes the device send the report again in
+        another upload.
 
         Raises:
-            QuotaExceededError: if the remaining allowance is too small for the reports that count.
+            QuotaExceededError: if the remaining allowance is too small for the accepted reports.
+                Nothing is then counted.
 
         """
 
@@ -120,14 +127,14 @@ class TallyStore(Protocol):
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
 
-        This method is called every second. Therefore replicas do not confirm its response, unlike
-        the response of ``closed_tallies``.
+        Because this method is called every second, it does not wait until the replicas have the
+        data that was read. ``closed_tallies`` waits for them.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
-        """Return the names of the windows whose closing was interrupted.
+        """Return the names of the windows that only some of the shards have closed.
 
-        Only some shards have closed these windows.
+        The closing of such a window was interrupted, or is still under way.
         """
 
     def tallied_windows(self) -> frozenset[str]:
@@ -141,10 +148,10 @@ class TallyStore(Protocol):
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
-        """Return the last snapshot of open windows, which is renewed after ``interval_s``.
+        """Return the last snapshot of open windows; if it is too old, take a new one first.
 
-        If snapshots were more frequent, a reader could subtract two snapshots and see single
-        reports (differencing).
+        The difference between two snapshots reveals the reports that arrived in between. If
+        snapshots were more frequent, these could be single reports.
 
         Args:
             interval_s: minimum number of seconds between two snapshots; 0 in a trial, whose reports
@@ -155,14 +162,15 @@ class TallyStore(Protocol):
         """
 
     def own_editions(self) -> OwnEditions:
-        """Return all editions that were ever served, as the store has recorded them; see `strata`.
+        """Return the store's record of all editions that its collectors have ever accepted.
 
-        If a caller reads tallies before calling this method, the result contains the editions of
-        all these tallies, unless a tally is older than the store's record of editions.
+        Call this method after reading tallies. The result then contains the editions of all these
+        tallies, because an edition is recorded before its first report is counted. Only editions
+        that were counted before stores had such a record may be missing. See `strata`.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember editions for good, before any of their reports is counted."""
+        """Record editions permanently. Call this before any of their reports is counted."""
 
     def require_writable(self) -> None:
         """Check that at least one server can count uploads now, without changing anything."""
@@ -191,7 +199,7 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
 def look_at_open_windows(
     store: TallyStore, closed: frozenset[str], *, now_s: float, interval_s: int, grace_s: int
 ) -> Snapshot:
-    """Return the last snapshot of open windows; take a new snapshot if it is old enough.
+    """Return the last snapshot of open windows; if it is too old, take a new one first.
 
     Windows that close before the next snapshot is allowed are left out. Otherwise, a reader could
     compare the snapshot of an open window with the final tally soon afterwards. The difference
@@ -200,7 +208,7 @@ def look_at_open_windows(
     Args:
         store: the store of the windows.
         closed: the names of the closed windows.
-        now_s: Unix seconds.
+        now_s: the current time (Unix seconds).
         interval_s: minimum number of seconds between two snapshots.
         grace_s: how long a window accepts reports after its end, in seconds.
 

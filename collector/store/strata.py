@@ -1,19 +1,21 @@
 """Merges ("folds") small strata into a question's "others" before anybody reads tallies.
 
 The "others" of a question are the reports of its own edition, and of all strata that are folded
-into it. Nobody can read the tally of a stratum with fewer than `LEAST_REPORTS` reports, or compute
-it as the difference between two readings:
+into it. A stratum with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a
+small stratum, or compute it as the difference between two readings. The following rules ensure
+this:
 
-* While a window is open, all its strata are one tally. Therefore two snapshots, before and after a
-small stratum grows beyond the minimum, reveal no reports.
+* While a window is open, all strata of a question are folded. Otherwise, a stratum would get a
+tally of its own once it is no longer small, and a comparison with the snapshot before that would
+reveal reports.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
-* If the folded reports are fewer than the minimum, the next smallest strata are also folded, until
-enough reports are folded or no strata are left. Therefore the tally of the others never shows a
-single small stratum of a larger question.
+* If the others have fewer than `LEAST_REPORTS` reports, the next smallest strata are also folded,
+until the others have enough reports or no strata are left. Otherwise, the others could consist of
+one small stratum.
 * Before the first report is counted, the store remembers which editions are strata of one question.
 These editions are folded even if the registry no longer lists them.
-* If the store does not know an edition, it may be a small stratum of the question. If a window has
-a tally of such an edition, no tally of the question is shown for that window.
+* An edition that neither the store nor the registry lists may be a small stratum. If a window has a
+tally of such an edition, no tally of its metric is shown for that window.
 """
 
 from __future__ import annotations
@@ -30,21 +32,23 @@ from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import OwnEditions, StoredTally
 
 LEAST_REPORTS: Final = 100
-"""The minimum number of reports of a stratum that is shown.
+"""The minimum number of reports of a stratum whose tally is shown.
 
 With fewer reports, intervals would be useless, and people in the stratum could be recognized.
 """
 
 
 def own_editions(registry: Registry) -> OwnEditions:
-    """Return the question's own edition for every edition that devices report with a registry."""
+    """Return the own edition of every edition that a registry defines; see `OwnEditions`."""
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
 
 
 def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_s: int) -> list[str]:
-    """Return the editions (METRIC:EDITION) reported in open windows that a registry does not count.
+    """Return the editions that have tallies in open windows, but are not defined in a registry.
+
+    Each edition is written METRIC:EDITION. Devices may still send reports of these editions.
 
     Raises:
         StoreUnavailableError: if the store does not respond.
@@ -89,7 +93,10 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Fold and yield a window's tallies of one metric name, which several questions may share."""
+    """Fold the tallies of one metric in a window, separately for each question of this name.
+
+    If a question was changed, the old and the new question have the same name.
+    """
     metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
         metrics[known[f"{tally.metric}:{tally.edition}"]].append(tally)
@@ -98,7 +105,13 @@ def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterato
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
-    """Yield the tally of a question's others in a window, then its large strata, by edition."""
+    """Yield the tally of a question's others, then those of its large strata, by edition.
+
+    Args:
+        tallies: the tallies of one question in one window.
+        own_edition: the question's own edition.
+
+    """
     others = [tally for tally in tallies if tally.edition == own_edition]
     strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
     while strata and not (_is_shown(strata[0]) and _are_enough(others)):
@@ -109,7 +122,10 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether a stratum has enough reports to be shown. It may be folded into the others anyway."""
+    """Whether the window is closed, and the stratum has enough reports to be shown.
+
+    The stratum is folded anyway if the others have too few reports without it.
+    """
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
@@ -120,7 +136,7 @@ def _are_enough(others: list[StoredTally]) -> bool:
 
 
 def _size(tally: StoredTally) -> tuple[int, str]:
-    """Return the sort key of strata, so that the result does not depend on the order of tallies."""
+    """Return the sort key of a stratum: its reports and, for strata of equal size, its edition."""
     return _reports(tally), tally.edition
 
 

@@ -12,17 +12,20 @@ from collector.redis_servers.server import info, memory_of
 from collector.store.shards import Shards
 
 COUNTER_BYTES = 8
-"""The memory (bytes) for each symbol, in each shard and window."""
+"""The memory, in bytes, of the counter that each symbol has in every shard and window."""
 
 
 class TallyMemory(NamedTuple):
-    """The memory for one window of every question, if every symbol is reported.
+    """The memory that the tallies of all questions need for one window.
+
+    Every symbol is assumed to be reported.
 
     Attributes:
         shards: the number of the store's shards; each has a part of every tally.
         needed_bytes: the memory that all shards need together.
-        largest: the metric with the largest tally.
-        is_new: whether there is no store yet, so that `shards` is the number for a new store.
+        largest: the name of the metric whose tallies need the most memory.
+        is_new: whether the store does not exist yet. `shards` is then the number of shards that a
+            new store would get.
 
     """
 
@@ -33,7 +36,7 @@ class TallyMemory(NamedTuple):
 
     @classmethod
     def from_registry(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
-        """Add up the tallies of all questions."""
+        """Add up the memory of the tallies of all questions."""
         tallies = [(len(metric.editions) * metric.channel.symbols, metric.name) for metric in registry.counted]
         needed_bytes = COUNTER_BYTES * shards * sum(symbols for symbols, _ in tallies)
         return cls(shards, needed_bytes, max(tallies)[1], is_new)
@@ -48,7 +51,7 @@ class TallyMemory(NamedTuple):
 
         Args:
             room_bytes: the available memory, which is less than needed.
-            what: a predicate for the available memory, such as ``are free``.
+            what: the words that follow the available memory in the message, such as ``are free``.
 
         """
         return (
@@ -58,14 +61,14 @@ class TallyMemory(NamedTuple):
 
 
 def require_memory(store: Shards, registry: Registry) -> None:
-    """Refuse a registry if not even one window would fit into an otherwise empty store.
+    """Refuse a registry if the tallies of one window would not even fit into an empty store.
 
     The memory that is free now does not matter, because the current window may already be stored,
     for example after a restart.
 
     Raises:
-        ConfigError: if the window would not fit; the message says how much memory is missing, and
-            what to do.
+        ConfigError: if the tallies would not fit; the message says how much memory they need and
+            how much there is, and what to do.
         StoreUnavailableError: if a server does not respond.
 
     """
@@ -74,7 +77,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
 
 
 def free_bytes(connection: Connection) -> int:
-    """Return how much memory a server has left for tallies."""
+    """Return how many bytes of memory a server has left for tallies; 0 for a replica."""
     memory = _memory_for_tallies(connection)
     return 0 if memory is None else max(0, memory.most_bytes - memory.used_bytes)
 
@@ -85,5 +88,5 @@ def _most_bytes(connection: Connection) -> int:
 
 
 def _memory_for_tallies(connection: Connection) -> Memory | None:
-    """Return the memory of a server, or None for a replica, which only has copies."""
+    """Return the memory of a server; None for a replica, which only copies its master's data."""
     return memory_of(connection) if info(connection, "replication")["role"] == "master" else None
