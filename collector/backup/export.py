@@ -28,7 +28,7 @@ def backup(
     """Yield the lines of a backup, the header first and the end last.
 
     Args:
-        reader: the store.
+        reader: reads the store.
         app: the app's name, or None if it is unknown.
         on_ids: called before each line of remembered uploads, with the number of these uploads.
         on_line: called with every line except the last, which marks the end.
@@ -79,8 +79,9 @@ def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Itera
 def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
-    For open windows, each shard's part comes from its cut. The parts of closed windows no longer
-    change, so they are read only when this function runs.
+    The counts of an open window come from the cuts (each shard's content at one instant), because
+    they keep changing. The cuts contain no counts of closed windows, which no longer change. This
+    function reads these counts from the store.
     """
     symbols_by_name: dict[str, int] = {}
     for cut in cuts:
@@ -96,7 +97,7 @@ def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardC
                 part, is_read_now = reader.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
         if not is_read_now or reader.is_indexed(name):
-            # leave out a tally that is being retired, because it may already have lost a part
+            # otherwise, the tally is being retired (deleted), and may already have lost some counts
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}
             yield TallyLine(metric, edition, window, symbols, counts)

@@ -1,6 +1,7 @@
 """The lines of a backup: tagged records, which msgspec writes as JSON and parses strictly.
 
-Within a format number, the meaning of a line never changes. Other formats are refused.
+As long as FORMAT stays the same, the meaning of a line does not change. A backup whose header has
+another format number is refused.
 """
 
 from __future__ import annotations
@@ -30,16 +31,17 @@ MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
 
 LATEST_S: Final = 2**38
-"""The latest time in a backup (Unix seconds).
+"""The latest time that a backup may contain (Unix seconds).
 
-The last windows are in the year 9999. The grace periods of these windows end before this time.
+Windows end by the year 9999 at the latest, and even their grace periods end before this time.
 """
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
 """The maximum length of a line in bytes: 32 for each symbol.
 
-For each symbol, a line contains the symbol with up to 8 digits, a count with up to 19 digits, and
-punctuation. The remaining bytes are enough for the rest of the line.
+The longest line is that of a tally. For each symbol, it contains the symbol with up to 8 digits, a
+count with up to 19 digits, and punctuation. The remaining bytes are enough for the rest of the
+line.
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -86,10 +88,10 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """A bucket of remembered uploads.
 
     Attributes:
-        latest_end: the end (Unix seconds) of the window under which the uploads are remembered.
-        expires_at: the time (Unix seconds) at which the uploads are forgotten.
-        members: for each upload, its id (16 bytes), followed by a code for the reports that were
-            counted (see `collector.store.count_script`).
+        latest_end: the end (Unix seconds) of the window under which the store keeps the ids.
+        expires_at: the time (Unix seconds) at which the ids expire.
+        members: for each upload, its id (16 bytes), followed by bytes that record which of its
+            reports were counted (see `pack` in `collector.store.count_script`).
 
     """
 
@@ -98,7 +100,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an upload whose code no store could have written."""
+        """Refuse an upload whose record of counted reports no store could have written."""
         for member in self.members:
             unpack(member[ID_BYTES:])
 
@@ -118,7 +120,8 @@ class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"
     """The editions that the store remembers. A restored store needs them to merge small strata.
 
     Attributes:
-        own: each question's own edition, as defined in `collector.store.store_protocol`.
+        own: for each edition, its question's own edition; see `OwnEditions` in
+            `collector.store.store_protocol`.
 
     """
 
@@ -133,8 +136,9 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
         edition: the edition of the metric.
         window: the window's name.
         symbols: the number of possible symbols.
-        counts: how often each symbol was reported, without zeros. The memory for reading a line
-            therefore depends on the length of the line, not on the number of symbols in it.
+        counts: for each symbol that was reported, how often it was reported. Symbols that were not
+            reported are left out, so that a short line needs little memory, however many symbols
+            are possible.
 
     """
 

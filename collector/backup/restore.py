@@ -29,7 +29,10 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""How many remembered uploads are sorted by shard at a time, so that each write is large."""
+"""How many remembered uploads are read before they are written, grouped by shard.
+
+With fewer uploads, each shard would get many small writes.
+"""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -82,7 +85,7 @@ class _Reading:
 
     Attributes:
         number: the number of the line that was read last, from 1.
-        line: the line that was read last, or None if it is damaged.
+        line: the line that was read last; None if it is damaged, or if no line was read yet.
 
     """
 
@@ -92,7 +95,7 @@ class _Reading:
         self._digest = sha256()
 
     def take(self, raw: bytes) -> BackupLine:
-        """Return the next line.
+        """Check and parse the next line.
 
         Raises:
             LineError: if the line is damaged or in the wrong place.
@@ -116,8 +119,8 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
 
     Args:
         path: the file.
-        registry: the definitions, if they are known. The backup may also contain tallies of earlier
-            editions that are not defined there.
+        registry: the registry with which the backup's tallies must agree, or None. The backup may
+            also contain tallies of earlier editions, which the registry does not define.
 
     Raises:
         BackupError: if a line is damaged, or contradicts other lines or the registry; or if the
@@ -193,14 +196,15 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 
 
 class Alphabets:
-    """The number of symbols of each edition, according to the lines of a backup.
+    """Checks the number of symbols that the lines of a backup give for each edition.
 
-    An edition determines the number of symbols, and all strata of a question have the same number.
-    If the numbers of strata differed, the store could not be read.
+    An edition must have the same number in all lines, and so must all strata of a question. If the
+    numbers of two strata differed, their tallies could not be added up, and the store could not be
+    read.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        """Store the registry, if there is one. For editions outside it, the numbers are unknown."""
+        """Store the numbers of symbols that the registry defines, if there is a registry."""
         metrics = () if registry is None else registry.counted
         self._defined = {
             (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions
@@ -232,7 +236,7 @@ class Alphabets:
         """Refuse strata of one question whose numbers of symbols differ.
 
         Args:
-            own: the question's own edition for each edition in the backup.
+            own: for each edition in the backup, its question's own edition.
 
         Raises:
             BackupError: if the numbers differ.

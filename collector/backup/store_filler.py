@@ -4,7 +4,7 @@ A backup may need far more memory than the size of its file. A tally needs memor
 symbol, in the store and in programs that read it: a line with a single report of symbol 16,777,215
 needs 134 MB. The name of each closed window is stored in every shard.
 
-Each script is one atomic step on the server.
+Each Lua script in this module is one atomic step on the server.
 """
 
 from __future__ import annotations
@@ -35,15 +35,18 @@ IDS_A_SCRIPT = 1000
 """The maximum number of ids per script. A script writes so many ids in a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
-"""The maximum number of names per command.
+"""The maximum number of windows that one command closes.
 
-Other commands must wait for this command, and servers limit the number of arguments.
+Servers limit the number of arguments, and a long command makes other commands wait.
 """
 
 REMEMBER = f"""
--- KEYS: base of the id buckets
--- ARGV: the store's name; expiry (Unix seconds); then ids, each with its packed verdict
--- The tree of buckets is the same as for counted uploads: a bucket is filled before the buckets below it.
+-- Stores upload ids, unless they are already stored.
+-- KEYS[1]: the beginning of the buckets' keys, up to the end of the window.
+-- ARGV[1]: the store's name.
+-- ARGV[2]: the time when the ids expire (Unix seconds).
+-- Further ARGV: the ids, each followed by the bytes to store next to it (see `pack`).
+-- The ids form the same tree of buckets as in count_script: a bucket is filled before the buckets below it.
 {PATH}
 
 local function put(path, level, members)
@@ -56,7 +59,7 @@ local function put(path, level, members)
     local id = string.sub(member, 1, {ID_BYTES})
     if not is_there[id] then
       if #added < 2 * room then
-        is_there[id] = true  -- a backup may contain an id twice, and the search for an id ends at a bucket with room
+        is_there[id] = true  -- a backup may contain the same id twice
         table.insert(added, 0)
         table.insert(added, member)
       else
@@ -76,8 +79,14 @@ put('', 0, {{unpack(ARGV, 3)}})
 """
 
 PUT = """
--- KEYS: a tally; the shard's index of tallies; its windows with a tally
--- ARGV: packed counts; the tally's name; number of symbols; window
+-- Stores a tally. Returns 0 if a different tally of this name exists, and otherwise 1.
+-- KEYS[1]: the key of the tally.
+-- KEYS[2]: the key of the shard's index of tallies.
+-- KEYS[3]: the key of the shard's set of windows with a tally.
+-- ARGV[1]: the packed counts.
+-- ARGV[2]: the tally's name.
+-- ARGV[3]: the number of symbols.
+-- ARGV[4]: the window's name.
 local found = redis.call('GET', KEYS[1])
 if found and found ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
@@ -102,12 +111,12 @@ EMPTY_BYTES: Final = 65_536
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    If an import has already begun, nothing is checked, because the import has used some of the
-    memory.
+    If an earlier import of this backup was interrupted, nothing is checked, because that import has
+    already used some of the memory.
 
     Args:
-        store: the store, which may be unprepared.
-        digest: identifies the backup.
+        store: the store; it need not be prepared.
+        digest: the digest that identifies the backup.
         demand: the memory that the backup needs.
 
     Raises:
@@ -137,7 +146,7 @@ class StoreFiller:
     """
 
     def __init__(self, store: RedisStore) -> None:
-        """Store the store, which must be prepared."""
+        """Remember the store to fill, which must be prepared."""
         self._store = store.shards
         self._reader = StoreReader(store)
 
@@ -168,7 +177,7 @@ class StoreFiller:
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
-        """Remember uploads, each in its shard, unless they are already remembered."""
+        """Store the ids of counted uploads, each in its shard, unless they are already stored."""
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
@@ -176,7 +185,7 @@ class StoreFiller:
                 waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
-            members.sort()  # so that the ids of one script are in the same buckets
+            members.sort()  # so that the order of the ids in the backup makes no difference
             for start in range(0, len(members), IDS_A_SCRIPT):
                 part = members[start : start + IDS_A_SCRIPT]
                 self._store.run(shard, "EVAL", REMEMBER, 1, base, self._store.layout.name, expires_at, *part)
@@ -194,7 +203,7 @@ class StoreFiller:
         self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a tally in one shard, which is enough because a tally is a sum over all shards.
+        """Store a whole tally in shard 0, which is enough because readers add up all shards.
 
         Raises:
             ConfigError: if the store has a different tally with this name, because a collector uses
@@ -209,10 +218,15 @@ class StoreFiller:
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
         """End the import. From then on, a collector can use the store.
 
+        Args:
+            digest: the digest that identifies the backup.
+            grace_s: the grace period of the store that was backed up, in seconds; None if unknown.
+            tallies: the names of all tallies in the backup.
+
         Raises:
-            ConfigError: if the store has tallies other than the given ones. In that case, a
-                collector has counted during the import. It may have counted uploads of the backup
-                again, before they were remembered.
+            ConfigError: if the store has other tallies, too. In that case, a collector has counted
+                during the import. It may have counted uploads of the backup again, before their ids
+                were stored.
 
         """
         elsewhere = (
@@ -235,9 +249,10 @@ class StoreFiller:
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
-    """Return the counters up to the last reported symbol, and an extra counter, as 64-bit integers.
+    """Return the counts of a tally as 64-bit integers: one for each symbol, from symbol 0.
 
-    A collector never adds an extra counter. It therefore marks restored tallies.
+    The last integer is the zero after the highest reported symbol, if there is a further symbol. A
+    collector never writes this zero, so it distinguishes a restored tally from a counted one.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():
@@ -260,7 +275,13 @@ class Demand:
         self._largest: tuple[int, TallyLine] | None = None
 
     def add(self, number: int, line: BackupLine) -> None:
-        """Add the memory of a line, whose number in the file is given."""
+        """Add the memory that a line needs.
+
+        Args:
+            number: the line's number in the file, for error messages.
+            line: the line.
+
+        """
         match line:
             case TallyLine():
                 self.tally_bytes += COUNTER_BYTES * line.symbols + 3 * (NAME_BYTES + len(line.name))

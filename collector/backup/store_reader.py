@@ -1,4 +1,7 @@
-"""Reads a store on Redis or Valkey for a backup. Each script is one atomic step on the server."""
+"""Reads a store on Redis or Valkey for a backup.
+
+Each Lua script in this module is one atomic step on the server.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import OwnEditions
 
 READ_BUCKETS = """
--- KEYS: the shard's prefix, which is not a key itself
--- ARGV: the cursor; the prefix of the buckets' names
+-- Returns the next cursor, and for each bucket that was found: its key, its expiry and its members.
+-- KEYS[1]: the prefix of the shard's keys (no key has this name).
+-- ARGV[1]: the cursor that the previous call returned, or 0 for the first call.
+-- ARGV[2]: the first word of the buckets' names.
 local found, visited, cursor = {}, 0, ARGV[1]
 repeat
   local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. ARGV[2] .. ':*', 'COUNT', 100)
@@ -29,11 +34,13 @@ repeat
 until cursor == '0' or #found >= 50 or visited >= 10000
 return {cursor, found}
 """
-"""Reads one page of buckets. This delays uploads by only a few milliseconds."""
+"""Reads some of a shard's buckets. One call delays uploads by only a few milliseconds."""
 
 CUT = f"""
--- KEYS: the shard's prefix, which is not a key itself
--- ARGV: the known buckets, one per line: key, expiry, number of uploads
+-- Returns the buckets that differ from the known ones, the closed windows, the index of tallies, and
+-- the shard's counts of open windows.
+-- KEYS[1]: the prefix of the shard's keys (no key has this name).
+-- ARGV[1]: the buckets that were read before, one per line: key, expiry and number of uploads.
 local known = {{}}
 for key, state in string.gmatch(ARGV[1], '(%S+) (%S+ %S+)\\n') do known[key] = state end
 local changed, cursor = {{}}, '0'
@@ -101,13 +108,13 @@ class StoredBucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShardCut:
-    """The content of a shard at one instant.
+    """The content of a shard at one instant, without the counts of closed windows.
 
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
         closed: the names of the windows that are closed in the shard.
         index: for each tally with a part in the shard, the number of symbols, by the tally's name.
-        open_counts: for each tally of an open window, the shard's part, by the tally's name.
+        open_counts: for each tally of an open window, the shard's counts, by the tally's name.
 
     """
 
@@ -124,7 +131,7 @@ class StoreReader:
     """
 
     def __init__(self, store: RedisStore) -> None:
-        """Store the store, which must be prepared."""
+        """Remember the store to read, which must be prepared."""
         self._store = store.shards
 
     def properties(self) -> StoreProperties:
@@ -141,7 +148,7 @@ class StoreReader:
     def servers(self) -> str:
         """Return a text that changes if a server restarts or is replaced.
 
-        If the text has changed, acknowledged uploads may be lost.
+        If the text changes during an export, the store may have lost acknowledged uploads.
 
         Raises:
             ConfigError: if slots are moving from one server to another.
@@ -156,7 +163,7 @@ class StoreReader:
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
         """Yield the buckets of a shard, each in its state at the time of reading.
 
-        Uploads may be counted between readings.
+        The store may count uploads in the meantime, so the states may be of different times.
         """
         cursor = b"0"
         while True:
@@ -166,10 +173,15 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard at one instant, without buckets that have not changed since reading.
+        """Return a shard's content at one instant, without the buckets that are already known.
 
         The server reads the shard in one step, during which it counts nothing. The step is short,
-        because buckets that have already been read are left out.
+        because known buckets that have not changed are left out.
+
+        Args:
+            shard: the shard's number.
+            known: by key, the state of each bucket that `buckets` has yielded.
+
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
@@ -198,7 +210,7 @@ class StoreReader:
 
 
 def _server(connection: Connection) -> str:
-    """Return a text that changes if a master restarts, replaces another or gets slots.
+    """Return a text that changes if a master restarts or is replaced, or if its slots change.
 
     For a replica, the text is empty.
     """
@@ -216,5 +228,5 @@ def _stored_bucket(raw: list[Any]) -> StoredBucket:
 
 
 def _unpacked(packed: bytes, symbols: int) -> tuple[int, ...]:
-    """Return the counters of all symbols. The stored bytes end at the last reported symbol."""
+    """Return one count for each symbol. The stored bytes may omit zeros at the end."""
     return struct.unpack(f">{symbols}q", packed.ljust(8 * symbols, b"\0"))
