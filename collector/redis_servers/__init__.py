@@ -1,5 +1,5 @@
 """Commands to Redis and Valkey servers: connections, pipelines and cluster slots.
 
-This package contains no keys and no scripts of the store. The store passes a function that prepares
-each new connection.
+This package knows neither the keys nor the scripts of the tally store. The store passes it a
+function that prepares each new connection, for example by loading a script.
 """

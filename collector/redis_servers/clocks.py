@@ -14,7 +14,9 @@ from collector.redis_servers.server import ask
 
 APART_S = 60.0
 """The smallest difference between two clocks, in seconds, for which a warning is logged.
-Synchronized clocks differ by less than a second. Reports are lost if a clock is ten minutes behind.
+
+Synchronized clocks differ by less than a second. If a collector's clock is more than ten minutes
+behind, it refuses reports for windows that have just begun.
 """
 
 TOGETHER_S = 30.0
@@ -46,7 +48,7 @@ def farthest(ahead_s: Iterable[float]) -> float:
 
 
 def describe(ahead_s: float) -> str:
-    """Return a sentence about a difference, and how to fix it."""
+    """Return a message about a difference between the clocks, and how to fix it."""
     size_s = round(abs(ahead_s))
     divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
     side = "ahead of" if ahead_s > 0 else "behind"

@@ -31,7 +31,8 @@ from client_sdk.protocol.wire.failure import Failure, failure_of
 from collector.errors import ConfigError, StoreFullError, StoreUnavailableError, require
 
 EVEN_WHEN_FULL = """#!lua flags=allow-oom
--- KEYS: the key of the command; ARGV: the command
+-- KEYS[1]: the key of the command.
+-- ARGV: the command, word by word.
 return redis.call(unpack(ARGV))
 """
 
@@ -39,13 +40,14 @@ return redis.call(unpack(ARGV))
 class Connection(AbstractConnection):
     """A connection that never reconnects.
 
-    Commands may be sent before the responses to earlier ones arrive. Responses arrive in order.
-    Every exception closes the connection, because an unread response would be mistaken for the
-    response to a later command. Only a response that is itself an error leaves the connection open.
+    Commands may be sent before the responses to earlier commands arrive. Responses arrive in order.
+    If sending or receiving fails, the connection is closed, because an unread response would be
+    mistaken for the response to a later command. If the response is itself an error, the connection
+    stays open.
 
     Attributes:
-        history: the id of the history that the server had when the connection was opened, or None
-            if nothing depends on it; see `server.history`.
+        history: the id of the server's replication history when the connection was opened (see
+            `server.history`); empty if replication does not matter.
 
     """
 
@@ -119,14 +121,15 @@ CLASSES: Mapping[object, Any] = {
     redis.SSLConnection: TlsConnection,
     redis.UnixDomainSocketConnection: UnixConnection,
 }
-"""The connection class that replaces each class that redis-py would choose for a URL."""
+"""For each connection class that redis-py chooses for a URL, the class to use instead."""
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
     """Return a command in a form that the server executes even if its memory is full.
 
-    This form is for commands that close a window or record a property of the store. Thanks to it, a
-    full store can be started and read, its windows can be closed, and its old tallies deleted.
+    Use this form for commands that close a window or record a property of the store. Because of
+    this form, a full store can be started and read, its windows can be closed, and its old tallies
+    can be deleted.
 
     Args:
         name: the command's name.
@@ -141,7 +144,8 @@ class PackedCommand(NamedTuple):
     """A command, encoded for sending.
 
     Attributes:
-        tag: the text that determines the slot: a shard's prefix, or a key outside all shards.
+        tag: the text that determines the slot: the prefix of a shard's keys, or the name of a key
+            that belongs to no shard.
         command: the encoded command. It must be safe to send it twice.
 
     """
@@ -191,9 +195,9 @@ def require_url(url: str) -> None:
     """Refuse a URL if redis-py would misunderstand or ignore any part of it.
 
     Raises:
-        ConfigError: if the URL is refused. The message contains only names of parameters, and no
-            name that is followed by an @, because a URL that was split in the wrong places may
-            reveal a password.
+        ConfigError: if the URL is refused. The message contains no part of the URL except the names
+            of parameters. If there is an @ among the parameters, it does not even contain names,
+            because a name could then be a part of a password.
 
     """
     try:

@@ -1,8 +1,8 @@
-"""Opens connections to a store's servers, after checking that each server keeps the promise.
+"""Opens connections to a store's servers, and checks that each server can keep the promise.
 
-The promise says where an upload is stored before it is acknowledged.
+The promise says how durably an upload is stored before it is acknowledged (see `Promise`).
 
-This module contains all settings of redis-py.
+Only this module configures redis-py.
 
 Each thread has its own connection to each server. This avoids the bookkeeping of a pool, and saves
 about a third of a worker's time for an upload.
@@ -75,7 +75,7 @@ class Connections:
         Args:
             url: the URL of the server. The same user, password and certificates are used for the
                 other nodes of a cluster.
-            promise: the promise that every server must keep.
+            promise: the promise that every server must be able to keep.
             is_cluster: whether the server is a node of a cluster.
             set_up: prepares a new connection. If this function raises an error, the connection is
                 closed.
@@ -133,14 +133,14 @@ class Connections:
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
-        """Return a new connection to a server that was not checked."""
+        """Return a new connection to a server, without checking the server."""
         place = {} if address is None else {"host": address[0], "port": address[1]}
         connection: Connection = self._class(**self._settings | place)
         connection.connect()  # type: ignore[no-untyped-call] # redis-py's
         return connection
 
     def open(self, address: Address) -> Connection:
-        """Return a new, prepared connection to a server that keeps the promise.
+        """Return a new, prepared connection to a server that can keep the promise.
 
         Raises:
             RedisError: if the server does not respond.
@@ -164,17 +164,21 @@ class Connections:
     def is_replicated(self) -> bool:
         """Whether data that was read must also be on replicas, because a replica may become master.
 
-        If the promise includes no durability, the value is False.
+        Always False for a command that acknowledges no reports.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
-        """Return the replicas that must have the data that a server returned about a tag's shard.
+        """Return how many replicas must have a shard's data before the data is returned to readers.
 
-        The result includes all replicas that may become master, and at least the promised number.
-        If the promise includes copies, failed replicas are left out while enough other replicas
-        have the data. Whenever a failed replica could lose this data, it could also lose an
-        acknowledged write.
+        The number includes all replicas that may become master, and is at least the promised number
+        of copies. If the promise includes copies, failed replicas that are not connected are left
+        out: they may also lack acknowledged writes, so nothing more is lost if they lack this data.
+
+        Args:
+            connection: a connection to the server that returned the data.
+            tag: the prefix of the shard's keys.
+
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
@@ -185,7 +189,12 @@ class Connections:
     def redirected(self, source: Address, error: AskError) -> Address:
         """Return the address to which a server redirects.
 
-        An empty host in the redirection means the host of the redirecting server.
+        If the redirection contains no host, it means the host of the redirecting server.
+
+        Args:
+            source: the address of the redirecting server.
+            error: the redirection.
+
         """
         host, port = error.node_addr
         return host or self._host_of(source), port
@@ -210,7 +219,11 @@ class Connections:
             raise unavailable(error) from error
 
     def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
-        """Return every server's response, each over a new connection.
+        """Call a function with a new connection to each server, and return the results in order.
+
+        Args:
+            known: the nodes to ask for the addresses of all servers, as for `servers`.
+            metric: the function.
 
         Raises:
             StoreUnavailableError: if a server does not respond.
@@ -226,7 +239,10 @@ class Connections:
         return answers
 
     def require_promise(self, known: Sequence[Address]) -> tuple[Address, ...]:
-        """Check that every server keeps the promise.
+        """Check that every server can keep the promise.
+
+        Args:
+            known: the nodes to ask for the addresses of all servers, as for `servers`.
 
         Returns:
             The nodes of the cluster; empty for a single server.
@@ -278,7 +294,10 @@ class Connections:
         self.avoid(address)  # keeps the other threads away while this thread tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
-        """Refuse a server with too few replicas, or with a replica that would break the promise."""
+        """Refuse a server with too few replicas, or with a replica that could not keep the promise.
+
+        A server that is itself a replica is not refused.
+        """
         replicas = server.replicas(connection)
         if replicas is None:
             return
@@ -316,15 +335,19 @@ def _pool_of(url: str) -> redis.ConnectionPool:
 
 
 def answers(url: str) -> bool:
-    """Return whether a server responds, even if it would not keep the promise."""
+    """Return whether a server responds. Its settings are not checked."""
     return before_an_answer(url, lambda: True) is not None
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
     """Measure something, and check that the same server process responds before and afterwards.
 
-    If the same process responds, it has completed every write that it began before the measurement.
-    If the server writes to disk before it responds, these writes are on disk.
+    The process has then completed every write that it began before the measurement. If the server
+    writes to disk before it responds, these writes are on disk.
+
+    Args:
+        url: the server's URL.
+        measure: returns the measurement.
 
     Returns:
         The measurement, or None if the process did not respond both times.

@@ -41,12 +41,12 @@ LOOK_INTERVAL_S = 10.0
 _log = logging.getLogger(__name__)
 
 EMBEDDED_PART = 2
-"""The machine's memory divided by the embedded store's limit: the store may use half of it.
+"""The embedded store may use the machine's memory divided by this number: half of it.
 
-A rewrite of the store's file forks the server. In the worst case, every page changes during the
-rewrite, and the copy needs as much memory as the store. When the store has reached its limit, it
-accepts no uploads, so no page changes. Until then, the other half of the memory is for the copy,
-the workers and the system.
+A rewrite of the store's file forks the server. In the worst case, every page of memory changes
+during the rewrite, and the forked copy needs as much memory as the store. When the store has
+reached its limit, it accepts no uploads, so no page changes. Until then, the other half of the
+memory is for the copy, the workers and the system.
 """
 
 PROC, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -144,8 +144,8 @@ def group_limits_bytes(own: Path, groups: Path) -> Iterator[int]:
     Args:
         own: the file that names the program's groups; see cgroups(7). The file has a line
             ``0::PATH`` for version 2 or ``N:memory:PATH`` for version 1.
-        groups: where the groups' file system is mounted. In a container, its root is often the
-            container's own group.
+        groups: the folder where the file system of control groups is mounted. In a container, the
+            root of this file system is often the container's own group.
 
     """
     lines = own.read_text(encoding="utf-8").splitlines() if own.is_file() else []

@@ -27,9 +27,10 @@ from collector.redis_servers.connections import Connections
 from collector.redis_servers.server import Address, are_on_disk, require_copies
 
 ROUNDS = 9
-"""The maximum number of times that a command is sent.
+"""The maximum number of rounds of a call. In each round, a command is sent at most once.
 
-Each redirection, and each pause while a slot moves, takes one round.
+A command needs another round after a redirection, after a lost connection, and while its slot is
+moving to another server.
 """
 
 FIRST_PAUSE_S = 0.005
@@ -39,20 +40,25 @@ Each pause is twice as long as the previous pause, and all together last about a
 """
 
 TRIES = 2
-"""How often a server is tried if connections break: the first connection may be stale."""
+"""How often a server is tried if connections break: an old connection may be broken already."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""For each server that responded, and its connection: the tags for which the server responded."""
+"""The servers that responded, each with its connection: the tags of the answered commands.
+
+A tag is the text that determines the slot of a command, such as a shard's prefix (see
+`PackedCommand`).
+"""
 
 
 class _Sent(NamedTuple):
     """A command in the batch for one server.
 
     Attributes:
-        place: the index of the command's request within the call.
-        is_asking: whether the command's slot is still moving to that server.
+        place: the index of the command among the requests of the call.
+        is_asking: whether the command's slot is still moving to that server. The command ASKING
+            must then be sent first.
 
     """
 
@@ -65,11 +71,12 @@ class _Call:
 
     Attributes:
         requests: the requests of the call.
-        answered: the servers that responded, each with its connection and the tags of its
-            responses.
-        answers: for each request, the response or error so far.
+        answered: the servers that responded, each with its connection and the tags of the requests
+            that it answered.
+        answers: for each request, the latest response or error; None before the first.
         pending: indexes of the requests to send in the next round.
-        asking: for some pending requests, the server to which their slot is still moving.
+        asking: by index, for each pending request whose slot is still moving: the server to which
+            the slot moves.
         lost: the servers that failed, with one entry for each failure.
         lost_before: the servers that had failed before this round.
         is_moving: whether a slot was moving in this round.
@@ -118,8 +125,8 @@ class Router:
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
         """Send one command, and return the response.
 
-        This has the same result as `ask_all` for one command. Unless the location of the key has
-        changed, it takes fewer steps.
+        The result is the same as that of `ask_all` for one command. This method is faster, unless
+        the key has moved to another server.
 
         Raises:
             StoreUnavailableError: if there is no response.
@@ -154,8 +161,8 @@ class Router:
             answered: collects the servers that responded, for `confirm`.
 
         Returns:
-            For each request, in order, the response or a StoreUnavailableError. If a write has a
-            response, the write is on the disks of as many servers as promised.
+            For each request, in order, the response or a StoreUnavailableError. A write that has a
+            response is on the disks of the promised number of replicas.
 
         """
         call = _Call(requests, {} if answered is None else answered)
@@ -175,8 +182,9 @@ class Router:
         """Wait until the replicas that could replace a server have the data that it returned.
 
         Args:
-            answered: the servers that responded, and the tags of the responses.
-            name: the name of the key that is written for this purpose, without a shard's prefix.
+            answered: the servers that responded, and the tags of the commands that they answered.
+            name: the name, without a shard's prefix, of the key that is written after the reads.
+                Once a replica has this write, it also has the data that was read.
 
         Raises:
             StoreUnavailableError: if a connection is closed, or replicas do not have the data in
@@ -229,13 +237,13 @@ class Router:
 
     @staticmethod
     def _note_answered(call: _Call, address: Address, connection: Connection, batch: list[_Sent]) -> None:
-        """Record for which shards the server responded. Redirections do not count as responses."""
+        """Record the tags of the commands that a server answered without an error."""
         tags = {call.requests[index].tag for index, _ in batch if not isinstance(call.answers[index], Exception)}
         if tags:
             call.answered.setdefault((address, connection), set()).update(tags)
 
     def _batches(self, call: _Call) -> dict[Address, list[_Sent]]:
-        """Return each server's batch: its requests, and whether their slot is still moving."""
+        """Return the pending requests, grouped by the server to which they are sent next."""
         batches: dict[Address, list[_Sent]] = {}
         for index in call.pending:
             is_asking = index in call.asking
@@ -245,7 +253,11 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return the server with a tag's keys; if it is unknown, one that may locate the keys."""
+        """Return the server that has the keys of a tag.
+
+        If that server is unknown, return a server that may redirect to it: the one that has failed
+        least often in this call.
+        """
         home = self._homes.get(tag)
         if home is not None:
             return home
@@ -304,8 +316,8 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
 def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
     """Return the responses to a batch. An error about only one command is also a response.
 
-    The responses are returned once the promised copies are on disk. If the copies are late, each
-    response is replaced by an error, unless it is already an error.
+    This function waits until enough replicas have the batch's writes on disk. If they do not have
+    them in time, an error replaces every response that is not itself an error.
 
     Args:
         connection: the connection over which the batch was sent.

@@ -1,8 +1,8 @@
 """Queries one server over one connection: its settings, replicas, cluster and disks.
 
-With ``--copies``, no write is acknowledged before it is on the disks of the server and of its
-replicas. With ``--copies``, and on a cluster, a replica may replace its master. Data that was read
-is then returned only once it is on these disks, too.
+With ``--copies N``, a write is acknowledged only once it is on the disks of the server and of N
+replicas. With this option, and also on a cluster, a replica may replace its master. In both cases,
+data that was read is returned only once the replicas that may do so have it on disk.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ sync. If the setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""The successive waits for copies, in milliseconds; two seconds in total.
+"""The successive waits until replicas have a write on disk, in milliseconds; two seconds in total.
 
-At the beginning of each wait, the replicas are asked how much they have on disk. Otherwise, they
-report this only once a second. Therefore there are several waits, and the first ones are short.
+At the beginning of each wait, the replicas are asked how much they have on disk. Without being
+asked, they report this only once a second. Therefore there are several waits, and the first ones
+are short.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
 
 
 class Replicas(NamedTuple):
-    """The replicas that could replace a server as master with the data that they have.
+    """The replicas that could replace a server as master.
 
     Attributes:
-        number: the number of these replicas.
-        failed: the cluster's names of the failed replicas. Each of them may recover.
-        away: the number of failed replicas that are not connected to the server. Once they have
-            been disconnected for too long, they cannot become master.
+        number: the number of these replicas, including failed ones.
+        failed: the node ids of the failed replicas, which may recover.
+        away: the number of failed replicas that are not connected to the server. After too long a
+            disconnection, a replica cannot become master (see VALIDITY_FACTOR).
 
     """
 
@@ -93,10 +94,12 @@ def setting(connection: Connection, name: str) -> str | None:
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse a server that would not keep a promise, or is not of the expected kind.
+    """Refuse a server that could not keep a promise.
+
+    Also refuse it if it is a node of a cluster but should not be one, or the other way round.
 
     Raises:
-        ConfigError: if the server is refused; the message names the setting to change.
+        ConfigError: if the server is refused; the message names the setting or option to change.
 
     """
     version = info(connection, "server")["redis_version"]
@@ -111,7 +114,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of the replicas in sync, or None if this server is itself a replica."""
+    """Return the addresses of a server's replicas in sync; None if it is itself a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -119,7 +122,14 @@ def replicas(connection: Connection) -> list[Address] | None:
 
 
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
-    """Return the addresses of the cluster's nodes, including replicas but not failed nodes."""
+    """Return the addresses of the cluster's nodes, including replicas but not failed nodes.
+
+    Args:
+        connection: a connection to a node of the cluster.
+        own_host: the host of that node, for nodes that the cluster lists without a host.
+        by_tls: whether to return the ports for TLS.
+
+    """
     port = b"tls-port" if by_tls else b"port"
     described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
     return [
@@ -130,14 +140,20 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 
 
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
-    """Return the replicas of the master that has the slot, over a connection to this master.
+    """Return the replicas that could replace the master that has a slot.
 
-    A failed replica is included: if it was only disconnected, it may come back and become master. A
-    failed master that this server has replaced is not included at first: when it comes back, no
-    node votes for it before it is in sync, unless the validity factor is 0. Once it has received
-    its first copy of the data, it counts as in sync. It may then become master without the writes
-    after that copy. Therefore it is included as soon as it may have asked for the copy, although
-    the cluster lists it as a replica only later.
+    A failed replica is included: if it was only disconnected, it may come back and become master.
+
+    A failed master that the present master has replaced needs more care. When it comes back, it
+    first copies the data of the present master. Before that, no node votes for it, unless the
+    validity factor is 0. After that, it may become master without the writes that followed the
+    copy. Therefore it is included as soon as it may have asked for the copy, although the cluster
+    lists it as a replica only later.
+
+    Args:
+        connection: a connection to the master that has the slot.
+        slot: the number of the slot.
+
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -154,7 +170,7 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
 
 
 def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any]]:
-    """Return a slot's master and its replicas, as a node of the cluster sees them."""
+    """Return the descriptions of a slot's master and its replicas, according to a node."""
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
         bounds = shard[b"slots"]
         if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):
@@ -204,13 +220,13 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 def are_on_disk(connection: Connection, copies: int) -> bool:
     """Wait until this connection's writes are on the disks of the server and enough replicas.
 
-    Return whether the writes are on these disks, after at most two seconds.
+    Wait for at most two seconds, and return whether the writes are on these disks.
 
     Raises:
-        TooFewCopiesError: if the server has been a replica since the connection was opened. In that
-            case, it has copied another server's data, which may lack the writes, and continues from
-            an earlier offset. The replicas may then reach the offset of the writes without having
-            them.
+        TooFewCopiesError: if the server has been a replica since the connection was opened. It has
+            then copied another server's data, which may lack the writes. Replication counts the
+            bytes of all writes, and the other server may have counted fewer. Therefore a replica
+            could seem to have the writes although it does not.
 
     """
     for wait_ms in COPIES_WAITS_MS:
