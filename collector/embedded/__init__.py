@@ -1,4 +1,4 @@
 """The embedded store: a Valkey server that a collector starts for itself, on a data directory.
 
-This package may import `collector.redis_servers`, which sends commands, and the layers below it.
+To send commands to the server, this package uses `collector.redis_servers`.
 """

@@ -21,7 +21,7 @@ STORE_DIR = "appendonlydir"
 MANIFEST = "appendonly.aof.manifest"
 
 BASE, INCREMENT = "b", "i"
-"""The types of files in a manifest. A third type, for old files, is ignored."""
+"""Two types of files in a manifest. Files of a third type are no longer needed, and are ignored."""
 
 _SEQUENCE = re.compile(r"\.(\d+)\.incr\.aof")
 _LENGTH = re.compile(rb"[*$](\d{1,9})\r\n")
@@ -133,8 +133,9 @@ def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> 
 
     Args:
         folder: the folder of the append-only files.
-        noted: for each increment, the first part that was known to be intact.
-        noted_at_s: the time (Unix seconds) at which this was noted.
+        noted: for each increment, the part that was intact, according to the mark (see
+            `high_water_mark`).
+        noted_at_s: the time at which the mark was written (Unix seconds).
 
     """
     try:
@@ -181,7 +182,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Truncate each increment after its readable part; yield descriptions of the lost data."""
+    """Cut off the unreadable end of each increment; yield descriptions of the lost data."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
@@ -210,12 +211,26 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return a message about how many noted bytes are missing at the end of a file."""
+    """Return the message for a file that has become shorter.
+
+    Args:
+        name: the file's name.
+        present: the number of bytes that are left.
+        noted: the number of bytes that were acknowledged.
+
+    """
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:
-    """Return the intact part of a file, extended to a size or, if it is shorter, to its end."""
+    """Extend the intact part of an increment by the bytes that follow it.
+
+    Args:
+        file: the increment.
+        before: the part that is already known.
+        size: the size to extend it to. If the file is shorter, the part ends with the file.
+
+    """
     at, checksum = before
     with file.open("rb") as opened:
         opened.seek(at)

@@ -1,8 +1,8 @@
 """The embedded store's directory: its owner, its lock, and the file with the socket's address.
 
-Only one collector at a time has the lock. It keeps the lock as long as any of its processes may
-write to the directory. The store's socket is inside the directory or, if the directory cannot
-contain a socket, in a temporary folder.
+Only one collector at a time has the lock. The collector keeps the lock as long as any of its
+processes may write to the directory. The store's socket is inside the directory or, if the
+directory cannot contain a socket, in a temporary folder.
 """
 
 from __future__ import annotations
@@ -40,13 +40,16 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""What to do about each error that the disk can cause during a write."""
+"""For each error number of a failed write that the disk causes, what the operator can do."""
 
 PROBE_BYTES = 4096
 """The size of a test file: one block, which does not fit on a full disk."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The free space to check for, in bytes. A store that starts writes less, to a few small files."""
+"""The free space, in bytes, without which a store does not start.
+
+A store that starts writes less than this, to a few small files.
+"""
 
 ADDRESS_FILE = "store.address"
 
@@ -58,11 +61,11 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow 104 bytes; the store needs the rest."""
+"""Maximum bytes of the socket's path. Some systems allow 104 bytes, and the server needs a few."""
 
 
 def require_trusted(data_dir: Path) -> None:
-    """Refuse a directory if other users can, or could, have replaced the store's files.
+    """Refuse a directory in which other users can replace the store's files.
 
     Root may use anybody's directory. Members of the directory's group are trusted, because the
     operator has chosen this directory.
@@ -105,8 +108,8 @@ def require_own_store(data_dir: Path) -> None:
 def require_writable(data_dir: Path) -> None:
     """Refuse a directory to which the store could not write.
 
-    This function writes temporary files and removes them. If the directory does not exist yet, it
-    tries the nearest existing parent instead.
+    To find out, this function writes temporary files, which leave nothing behind. If the directory
+    does not exist yet, the function tries the nearest existing parent instead.
 
     Raises:
         ConfigError: if the store could not write; the message says where, and why.
@@ -122,10 +125,12 @@ def require_writable(data_dir: Path) -> None:
 
 
 def require_room(folder: Path, size: int = START_BYTES) -> None:
-    """Refuse a folder that has no space for a file of a given size. No file remains.
+    """Refuse a folder in which a file of a given size (bytes) cannot be written.
+
+    To find out, this function writes a temporary file, which leaves nothing behind.
 
     Raises:
-        ConfigError: if there is no space; the message says why, and what to do.
+        ConfigError: if the file cannot be written; the message says why, and what to do.
 
     """
     try:
@@ -153,11 +158,11 @@ def is_locked(data_dir: Path) -> bool:
 
 
 def locked(data_dir: Path) -> int:
-    """Create a data directory if there is none; lock the directory.
+    """Create a data directory if it does not exist, and lock it.
 
     Returns:
         The descriptor of an open file. The directory is locked until every copy of the descriptor
-        is closed.
+        is closed, including copies in other processes.
 
     Raises:
         ConfigError: if the directory cannot be used, or is in use.
@@ -196,7 +201,7 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
     The folder is inside the data directory, so that the next collector finds the files of a killed
     collector. If the data directory cannot contain a socket, the folder is a temporary folder. If a
-    collector leaves it behind, the next collector removes it.
+    killed collector leaves a temporary folder behind, the next collector removes the folder.
 
     Raises:
         ConfigError: if neither folder can contain a socket.
@@ -220,7 +225,7 @@ def write_address(data_dir: Path, url: str) -> None:
 
 
 def running_store_url(data_dir: Path) -> str:
-    """Return the URL of the store of the collector that is running on a data directory.
+    """Return the URL of the embedded store that a running collector has on a data directory.
 
     Raises:
         ConfigError: if no collector runs there, or other users could have written the address.
@@ -252,7 +257,12 @@ def _takes_sockets(folder: Path) -> bool:
 
 
 def _temporary_folder(unusable: Path) -> Path:
-    """Return a new temporary folder for the socket, and remove the folder that cannot be used."""
+    """Return a new temporary folder for the socket, and remove the folder that is unusable.
+
+    Raises:
+        ConfigError: if the temporary folder cannot contain a socket either.
+
+    """
     unusable.rmdir()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
     if not _takes_sockets(folder):

@@ -1,9 +1,12 @@
-"""The length up to which the embedded store's files are known to contain acknowledged data.
+"""The *mark*, a file that records how long the embedded store's files have already been.
 
-This mark is written next to the files about once a second. It contains the length of each increment
-file, and a checksum of the bytes up to that length. If a file is shorter, the server assumes that
-power failed during the last write. The server detects neither the loss of more data nor changed
-bytes in the middle. The mark reveals both, up to the noted length.
+The collector writes the mark next to the store's files about once a second. It contains the length
+of each increment file (see `aof`), and a checksum of the bytes up to that length. All these bytes
+are acknowledged data.
+
+The mark reveals losses that the server does not detect. If the end of a file is missing, the server
+assumes that the power failed during the last write, however much is missing. It also does not
+detect changed bytes in the middle of a file. The mark reveals both, up to the recorded length.
 """
 
 from __future__ import annotations
@@ -82,7 +85,7 @@ class Mark:
     def sizes(self) -> dict[str, int]:
         """Return the current length of each increment.
 
-        Pass the lengths to `note` only when the bytes up to them are known to be on disk.
+        Pass the lengths to `note` only once the files are known to be on disk up to these lengths.
         """
         try:
             return {name: (self._folder / name).stat().st_size for name in increments_in(self._folder)}

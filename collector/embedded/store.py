@@ -41,10 +41,10 @@ _log = logging.getLogger(__name__)
 LOG_FILE = "store.log"
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
-"""A pattern for the server's last log line if the server cannot read its files."""
+"""A pattern that the server's last log line contains if the server could not read its files."""
 
 UNLIMITED = 0
-"""The value for no memory limit, for commands that open the store to inspect or change it."""
+"""The value that means no memory limit. Commands that inspect or change the store use it."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -65,10 +65,10 @@ SETTINGS = {
     "slowlog-log-slower-than": "-1",
     "loglevel": "warning",
 }
-"""The server's settings. With these, the server writes to disk before every response.
+"""The server's settings.
 
-The server then records no arrival times in its file or its slow log, and removes neither tallies
-nor ids to free memory.
+With these settings, the server writes to disk before every response, records no arrival times in
+its file or its slow log, and removes neither tallies nor ids to free memory.
 """
 
 
@@ -76,8 +76,9 @@ class EmbeddedStore:
     """Runs the store until the context ends.
 
     Attributes:
-        losses: for people, descriptions of the data losses that were accepted at the start.
-        restarts: how often the store has ended unexpectedly, according to `look_after`.
+        losses: descriptions, for people, of the data losses that were accepted at the start.
+        restarts: how often `look_after` has found that the store or its guardian had ended
+            unexpectedly.
 
     """
 
@@ -139,14 +140,14 @@ class EmbeddedStore:
             require_room(self._data_dir)
 
     def look_after(self) -> bool:
-        """Restart the store if its guardian was killed, and note the length of the store's file.
+        """Restart the store if its guardian was killed, and note the lengths of the store's files.
 
-        Call this every second. If only the store has died, the guardian restarts it. In both cases,
-        this method logs the restart.
+        Call this method every second. If only the store has ended, the guardian restarts it. In
+        both cases, this method logs the restart. For the lengths, see `high_water_mark`.
 
         Returns:
-            Whether the length was noted. If not, the reason is logged once, and the store continues
-            to work.
+            Whether the lengths were noted. If not, the reason is logged once, and the store
+            continues to work.
 
         Raises:
             ConfigError: if acknowledged data is lost, or the store is not running because its disk
@@ -181,7 +182,7 @@ class EmbeddedStore:
         return self._is_noted
 
     def _note(self) -> None:
-        """Note the length of the file, if the store responds."""
+        """Note the lengths of the store's files, if the store responds."""
         sizes = before_an_answer(self.url, self._mark.sizes)
         if sizes is None:
             require_room(self._data_dir)
@@ -248,7 +249,7 @@ class EmbeddedStore:
         write_address(self._data_dir, self.url)
 
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
-        """Start the guardian; return its process and its lifeline.
+        """Start the guardian; return its process and the writing end of its lifeline.
 
         The guardian removes the socket's folder when it ends.
         """
@@ -287,9 +288,9 @@ class EmbeddedStore:
         return guarding, lifeline
 
     def _make_runtime_dir(self) -> Path:
-        """Create the folder of the socket.
+        """Create the folder of the store's socket.
 
-        If the store is restarted, its address does not change.
+        After a restart of the store, the folder is the same, so the store's URL does not change.
         """
         if self._runtime_dir is None:
             self._runtime_dir = runtime_dir_for(self._data_dir)
@@ -320,7 +321,7 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Return a sentence on how a process ended, given the status that `subprocess` reports."""
+    """Return words that say how a process ended, given the status that `subprocess` reports."""
     if status >= 0:
         return f"with exit code {status}"
     try:

@@ -1,8 +1,8 @@
 """The guardian: starts and restarts the embedded store, and ends it when the collector ends.
 
 The guardian is a separate program in a separate session, and uses only the standard library. It is
-connected to the collector by a pipe, the *lifeline*. A byte on the lifeline means that the store
-was ready for the collector. End of file means that the collector has ended, for any reason.
+connected to the collector by a pipe, the *lifeline*. The collector writes a byte to the lifeline
+once the store is ready. If the lifeline is closed, the collector has ended, for any reason.
 Whenever the store ends unexpectedly, the guardian writes the store's exit status to standard
 output, which is a pipe that the collector reads. The lock on the data directory is an open file
 that the store inherits. The directory therefore stays locked as long as any process may write
@@ -31,10 +31,7 @@ not help.
 """
 
 STEADY_AFTER_S = 60.0
-"""How long a store must run to count as started, in seconds.
-
-If the store ends after that, the first wait before a restart is short again.
-"""
+"""How long a store must run, in seconds, until the first wait before a restart is short again."""
 
 STOP_TIMEOUT_S = 10.0
 """Seconds until a store that does not end is killed. Acknowledged data is already on disk."""
@@ -103,7 +100,9 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Send the store's exit code to the collector; if a signal ended it, minus the signal's number.
+    """Send the store's exit status to the collector.
+
+    If a signal ended the store, the status is the negative number of the signal.
 
     This function never delays a restart, even if the collector has ended or does not read.
     """
@@ -125,7 +124,11 @@ def _end_with_parent() -> None:
 
 
 def main() -> int:
-    """Run a store with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``."""
+    """Run the guardian with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``.
+
+    LIFELINE and LOCK are the numbers of open files. RUNTIME_DIR is the folder of the store's
+    socket, which the guardian removes when it ends. COMMAND starts the store.
+    """
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
     os.umask(0o077)  # nobody else may read the append-only file, which shows the order of uploads
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
