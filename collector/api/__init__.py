@@ -1,1 +1,1 @@
-"""The HTTP API, independent of a server: operations, bodies, problems, the OpenAPI document."""
+"""The HTTP API, independent of the server: operations, bodies, problems, the OpenAPI document."""

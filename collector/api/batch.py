@@ -1,9 +1,9 @@
 """Batches of uploads that a relay sends to a collector, as NDJSON. Without IO.
 
 A request contains one upload per line. The response contains one line for each upload, in the same
-order. Each line contains the upload's id and verdict, or the problem with the upload. A problem
-consists of the line number (from 1), the status that ``POST /v1/reports`` would have returned, a
-code and a sentence. A problem never repeats parts of the upload.
+order. Each line of the response contains the upload's id and verdict, or the problem with the
+upload. A problem consists of the line number (from 1), the status that ``POST /v1/reports`` would
+have returned, a code and a sentence. A problem never repeats parts of the upload.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_BULK_BYTES = 1_048_576
 """Maximum bytes of a batch: 16 uploads of maximum size, or 1,000 of the usual size."""
 
 MAX_BULK_UPLOADS = 1000
-"""Maximum number of uploads in a batch. A worker needs a few hundredths of a second for them."""
+"""Maximum number of uploads in a batch. A worker counts them in a few hundredths of a second."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
 """Maximum bytes of a response. A verdict on 256 refused reports takes less than 12 KiB."""
@@ -52,7 +52,7 @@ class UploadVerdict(NamedTuple):
 
     Attributes:
         upload: the upload's id.
-        verdict: the verdict that the store has remembered.
+        verdict: the verdict on the upload's reports.
 
     """
 
@@ -65,7 +65,7 @@ LineAnswer: TypeAlias = UploadVerdict | LineProblem
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Parse a batch line by line. A malformed line does not affect the other lines.
+    """Parse a batch line by line. A malformed line becomes a problem; the others are still parsed.
 
     Raises:
         ProblemError: 413 if there are too many lines.
@@ -146,10 +146,10 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 
 
 def _decode_verdict(body: bytes) -> Verdict:
-    """Parse a verdict on any number of reports.
+    """Parse a verdict, which may be on a different number of reports than the upload has.
 
-    If the store remembers an upload's id, it repeats the first verdict. The earlier upload with
-    this id may have contained a different number of reports.
+    If the store remembers the upload's id, the response contains the verdict on the earlier upload
+    with this id, which may have had more or fewer reports.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

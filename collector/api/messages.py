@@ -52,11 +52,16 @@ if TYPE_CHECKING:
 
 
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
-    """Return the body of a WSGI request with a given media type.
+    """Return the body of a WSGI request.
 
     The number of bytes must match the Content-Length, because the server passes on the incomplete
     body of a broken connection as if it were complete. Chunked bodies are refused, because WSGI
     does not tell whether the last chunk has arrived.
+
+    Args:
+        environ: the request.
+        media_type: the media type that the body must have.
+        limit: the maximum number of bytes.
 
     Raises:
         ProblemError: 415 for another media type or a content encoding, 411 for a chunked body, 413
@@ -78,7 +83,12 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
 
 
 def require_type(content_type: str, content_encoding: str, media_type: str) -> None:
-    """Refuse a body whose headers name another media type or a content encoding.
+    """Refuse a body whose headers name another media type than required, or a content encoding.
+
+    Args:
+        content_type: the value of the header Content-Type.
+        content_encoding: the value of the header Content-Encoding.
+        media_type: the required media type.
 
     Raises:
         ProblemError: 415 if the body is refused.
@@ -120,7 +130,7 @@ SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 
 
 def utc_of(instant_s: int) -> str:
-    """Return an instant in Unix seconds as text (RFC 3339)."""
+    """Return a time in Unix seconds as text, such as 2026-11-20T12:00:00Z (RFC 3339)."""
     return f"{datetime.fromtimestamp(instant_s, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -128,8 +138,6 @@ def with_headers(
     application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
 ) -> WSGIApplication:
     """Wrap a WSGI application so that every response has the common headers.
-
-    Extending the list of headers once is faster than one call per header.
 
     Args:
         application: the WSGI application.

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Fixed titles, which proxies can recognize. Python's own titles depend on its version."""
+"""Titles that differ between versions of Python. The proxy settings in `docker` use the same."""
 
 
 class Problem(Enum):
     """The problems of the API, each with a stable code, a status, and a sentence for people.
 
-    The sentence is followed by the names of headers that only responses with this problem have.
+    After the sentence, a problem may list headers that its responses have in addition.
     """
 
     INVALID_JSON = (
