@@ -5,12 +5,13 @@ space and the order of members reveal nothing about a device. It reads, stores a
 address and no other header. Every response contains the same list of stopped questions, which no
 upload can change.
 
-A device sends head and body together, so its body arrives within moments. A client that announces a
-body and withholds it occupies a connection, and memory for a body of maximum size. Therefore the
-relay limits the time for a body and the number of bodies that arrive at the same time. If there are
-too many, the relay gives up the oldest one after at least MOMENT_S, because this body probably
-belongs to an attacker and not to a device. Even many simultaneous devices do not lose their uploads
-in this way, because their bodies have already arrived and only need to be read.
+A device sends the head and the body of a request together, so the body arrives within moments. An
+attacker may announce a body and withhold it. This occupies a connection, and memory for a body of
+maximum size. Therefore the relay limits the time in which a body must arrive, and the number of
+bodies that are arriving at the same time. If too many are arriving, the relay gives up the one that
+began first, as soon as it has had MOMENT_S, because it probably belongs to an attacker. Devices do
+not lose uploads in this way, even if many send at the same time: their bodies have already arrived,
+and only need to be read.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ MAX_HELD_BYTES = 67_108_864
 """Maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""How long a device should wait (seconds), by status: until a restart, or a new quota."""
+"""How long a device should wait before it tries again (seconds), by the status of the response.
+
+503 means that the collector or the relay cannot take the upload now; 429, that a quota is used up.
+"""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -50,23 +54,24 @@ BODY_DEADLINE_S = 15.0
 """The maximum time for a body to arrive, in seconds: enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""The time that every body may take to arrive (seconds), even if too many are arriving."""
+"""The time in which every body may arrive (seconds), even if too many bodies are arriving."""
 
 TURN_S = 0.01
-"""How long a request beyond the limit waits before it checks the limit again (seconds)."""
+"""The time between two checks of a request that waits because too many bodies are arriving (s)."""
 
 MAX_ARRIVING = 512
-"""The maximum number of bodies that arrive at the same time: 32 MiB if all have maximum size.
+"""The maximum number of bodies that are arriving at the same time.
 
-In addition to the connections of held uploads, a relay allows twice this number of connections. A
-connection is therefore always left for the next client.
+Together, they have 32 MiB if all have the maximum size. In addition to the connections of held
+uploads, a relay allows twice this number of connections. Therefore a connection is always left for
+the next client.
 """
 
 
 class Room:
-    """Limits the number and size of held uploads, and thus their memory.
+    """Limits the number of held uploads, and the number of their bytes.
 
-    Only complete uploads count. Bodies that are still arriving have a separate limit (see
+    Only complete uploads are counted. Bodies that are still arriving have a separate limit (see
     `Arrivals`).
     """
 
@@ -76,10 +81,10 @@ class Room:
         self._bytes = max_bytes
 
     def require(self, size: int = 0) -> None:
-        """Check that an upload of a given size in bytes is within the limits.
+        """Check that there is space for an upload of a given size, in bytes.
 
         Raises:
-            ProblemError: 503 if it is not.
+            ProblemError: 503 if there is no space.
 
         """
         if self._uploads < 1 or self._bytes < size:
@@ -118,10 +123,10 @@ class RelayApp:
 
         Args:
             mixer: delivers uploads.
-            room: the limit of held uploads.
-            arrivals: the limit of arriving bodies.
+            room: limits the held uploads.
+            arrivals: limits the arriving bodies; by default, with the constants of this module.
             stopped: returns the stopped questions, which every device receives.
-            counters: counts problems for the metrics; by default, new counters that nobody reads.
+            counters: counts problems for the metrics. By default, new counters, which nobody reads.
 
         """
         self._counters = counters or WorkerCounters()
@@ -196,7 +201,11 @@ class RelayApp:
 
 
 async def _read_body(receive: Receive, length: int | None) -> bytes:
-    """Return a whole body, even if it is chunked: this server shows whether it is complete."""
+    """Return the whole body of a request.
+
+    Unlike a collector, a relay accepts chunked bodies, because ASGI tells whether a body is
+    complete.
+    """
     body = bytearray()
     more = True
     while more:
@@ -231,11 +240,12 @@ class Arrivals:
 
     @asynccontextmanager
     async def receiving(self) -> AsyncIterator[None]:
-        """Receive one body until the context ends.
+        """Limit the time of the context, in which the caller receives one body.
+
+        If too many bodies are arriving, wait first, and give up the one that began first.
 
         Raises:
-            ProblemError: 408 if the body takes too long, or if too many bodies are arriving and
-                this body is the oldest.
+            ProblemError: 408 if the body takes too long, or is given up for another body.
 
         """
         clock_s = asyncio.get_running_loop().time

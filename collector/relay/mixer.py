@@ -1,7 +1,8 @@
-"""Holds each upload until its batch has a response.
+"""Mixes uploads: gathers them in batches, and sends each batch in random order.
 
-The mixer runs in one event loop and writes nothing to disk. The class `Batch` is pure: times and
-randomness are arguments.
+Each upload is held in memory until the collector has responded to its batch. The mixer runs in one
+event loop and writes nothing to disk. The class `Batch` does no IO, and gets its random order from
+an argument.
 """
 
 from __future__ import annotations
@@ -32,28 +33,32 @@ from collector.log import Event
 from collector.relay.forward import CollectorUnavailableError
 
 Waiter = TypeVar("Waiter")
-"""The object that waits for the response to an upload."""
+"""The type of the objects that wait for the response to an upload."""
 
 Permute = Callable[[int], list[int]]
 """A function that returns a random permutation of 0 to n-1."""
 
 SHORTEST = 0.5
-"""The shortest gathering time of a batch, as a fraction of the longest. The time is random.
+"""The shortest gathering time of a batch, as a fraction of the longest.
 
-In a shorter time, a batch might gather too few uploads to mix them.
+The gathering time is random. In a shorter time, a batch might gather too few uploads to hide which
+device sent which upload.
 """
 
 FORWARDERS = 4
 """The number of batches sent concurrently. A slow batch does not delay the other batches."""
 
 ANSWER_DEADLINE_S = 25.0
-"""The longest time that a device waits for its response: the SDK gives up after 30 seconds."""
+"""How long a relay lets a device wait for its response, in seconds.
+
+The SDK itself gives up after 30 seconds.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class HeldUpload(NamedTuple, Generic[Waiter]):
-    """An upload of a batch.
+    """An upload that the relay holds until the collector has responded to it.
 
     Attributes:
         upload: the upload's id.
@@ -76,12 +81,14 @@ class Batch(Generic[Waiter]):
     _bytes: int = 0
 
     def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
-        """Add an upload, or only a waiter if the batch already contains the upload's id.
+        """Add an upload. If the batch already contains the upload's id, add only the waiter.
 
-        If there is no space, return False.
+        In that case, the new body is not sent: the collector would also count only the first body
+        with this id.
 
-        If two bodies have the same id, only the first is sent, because the collector would also
-        count only the first.
+        Returns:
+            Whether the upload is now in the batch: False if the batch has no space for it.
+
         """
         if upload in self._uploads:
             self._uploads[upload].waiters.append(waiter)
@@ -95,7 +102,7 @@ class Batch(Generic[Waiter]):
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no space for another upload, however small."""
+        """Whether the batch contains the maximum number of uploads."""
         return len(self._uploads) == MAX_BULK_UPLOADS
 
     def permuted(self, permute: Permute) -> list[HeldUpload[Waiter]]:
@@ -105,7 +112,13 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return the seconds from a batch's first upload until it is sent, unless it gets full."""
+    """Return how many seconds a batch gathers uploads after the first, if it is not full earlier.
+
+    Args:
+        longest_s: the longest gathering time, in seconds.
+        uniform: the source of random times: returns a float between two others.
+
+    """
     return uniform(SHORTEST * longest_s, longest_s)
 
 
@@ -126,7 +139,7 @@ _Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 
 class Mixer:
-    """Gathers uploads, sends them in random order in batches, and returns the response to each."""
+    """Gathers uploads, sends them in batches, and passes on the collector's response to each."""
 
     def __init__(
         self,
@@ -145,7 +158,7 @@ class Mixer:
             gather_s: maximum number of seconds for which a batch gathers uploads.
             uniform: the source of random times: returns a float between two others.
             permute: the source of random orders.
-            counters: counts batches for the metrics; by default, new counters that nobody reads.
+            counters: counts batches for the metrics. By default, new counters, which nobody reads.
 
         """
         self._counters = counters or WorkerCounters()
@@ -158,7 +171,7 @@ class Mixer:
         self._batch: Batch[asyncio.Future[LineAnswer]] = Batch()
         self._timer: asyncio.TimerHandle | None = None
         self._under_way: dict[asyncio.Task[None], _Left] = {}  # the oldest first
-        self._count_under_way()  # the values of a worker that died may still be there
+        self._count_under_way()  # resets the values that a worker that died may have left
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
@@ -206,7 +219,11 @@ class Mixer:
         self._count_under_way()
 
     def _count_under_way(self) -> None:
-        """Count only uploads in sent batches: counts of other uploads reveal arrival times."""
+        """Update the metrics of batches that wait for a response.
+
+        Uploads in the batch that is still gathering are not counted, because their number would
+        reveal when uploads arrive.
+        """
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
@@ -219,9 +236,9 @@ class Mixer:
     async def _send(self, uploads: list[_Held]) -> None:
         """Send a batch once a thread is free, and pass the responses to all waiters.
 
-        Uploads whose devices have stopped waiting are left out, because these devices were told to
-        send them again. If they were included, a collector that hangs would get older and older
-        batches, and the relay would hold more and more uploads.
+        If a device has stopped waiting, it was told to send its upload again, so its upload is left
+        out of the batch. Otherwise, while a collector hangs, the relay would hold more and more
+        uploads, and then send them in older and older batches.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]
@@ -269,7 +286,7 @@ class Mixer:
         self._is_failing = True
 
     def _note_success(self) -> None:
-        """Log the first batch that has a response after failures."""
+        """Log that the collector responds again, if the previous batch failed."""
         if self._is_failing:
             _log.info("the collector accepts uploads again", extra=Event.COLLECTOR_UP.extra)
         self._is_failing = False

@@ -33,12 +33,12 @@ DEFAULT_GATHER_S = 5.0
 MAX_GATHER_S = 10.0
 """The maximum gathering time of a batch, in seconds.
 
-The sum of this time and the collector's response time is well below the half minute that a device
-waits.
+A device waits half a minute for its response. This time is enough to gather the batch and to get
+the collector's response.
 """
 
 DEFAULT_HELD = 4096
-"""The default number of held uploads: enough for 400 a second, if each is held for 10 seconds."""
+"""The default maximum of held uploads: enough for 400 a second, if each is held for 10 seconds."""
 
 MAX_HELD = 60_000
 """The maximum of --held. Each held upload needs a connection, and an address has 65,536 ports."""
@@ -50,8 +50,8 @@ class RelayConfig:
 
     Attributes:
         collector: the base URL of the collector, such as ``https://telemetry.example.com``.
-        key: the relay key that the collector knows.
-        state: the file with the stops that the relay announces.
+        key: the secret of the relay key in the collector's access file.
+        state: the file that stores the stopped questions; see `collector.relay.stops`.
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
@@ -105,12 +105,15 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """The number of connections in addition to those of held uploads.
 
-These connections are for arriving bodies (see `Arrivals`), for responses that report a lack of
-space, and for health checks.
+They are for arriving bodies (see `Arrivals`), for devices whose uploads are refused because the
+relay is full, and for health checks.
 """
 
 SPARE_FILES = 128
-"""The number of other open files: the process's own, and its connections to the collector."""
+"""The number of open files other than connections of devices.
+
+They include the process's own files, and its connections to the collector.
+"""
 
 
 def serve(config: RelayConfig) -> None:
@@ -143,7 +146,10 @@ def serve(config: RelayConfig) -> None:
 
 @contextlib.contextmanager
 def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
-    """Serve metrics if the operator wants them; yield the worker's counters."""
+    """Serve metrics until the context ends, and yield the counters to which the worker adds.
+
+    If the operator wants no metrics, yield None.
+    """
     if config.metrics_bind is None:
         yield None
         return
@@ -174,7 +180,12 @@ def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> Rela
 
 
 def _allow_files(needed: int) -> None:
-    """Allow this process and its children to open enough files: each connection is a file."""
+    """Allow this process and its children to have enough open files. Each connection needs one.
+
+    Raises:
+        ConfigError: if the system does not allow so many open files.
+
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
@@ -186,7 +197,12 @@ def _allow_files(needed: int) -> None:
 
 
 def _check_file(file: StopsFile) -> None:
-    """Create the file of stops if there is none, and check that it can be written."""
+    """Create the file of stops if there is none, and check that it can be written.
+
+    Raises:
+        ConfigError: if the file cannot be used.
+
+    """
     with file.locked():
         if not file.path.exists():
             _log.warning(

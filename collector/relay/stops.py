@@ -1,8 +1,9 @@
 """The stopped questions that a relay announces to devices, and how the relay learns of them.
 
-Once a device knows that a question is stopped, it no longer asks the question until its user opts
-out. Suppose that a collector could make a relay announce a stop to only one device. The collector
-could then recognize this device, because its reports are missing. Therefore:
+A *stop* is the announcement that a question is stopped. A device that has received a stop no longer
+answers the question, and forgets the stop only if its user opts out. If a collector could make a
+relay announce a stop to only one device, it could recognize this device by the reports that are
+missing. Therefore:
 
 * The list that a relay announces does not depend on any upload or on the response to an upload. The
 relay reads the collector's registry at random times that it chooses itself, and every device gets
@@ -12,7 +13,7 @@ then, the operator can withdraw the stop.
 * Once a stop has been announced, it is announced forever, even if the collector no longer lists it,
 so that every device learns of it with its next upload. The question's ``expires`` does not end the
 stop either, because the collector controls that date.
-* Stops of editions that the same registry document does not define are ignored, and the list is
+* A stop of an edition that the collector's registry does not define is ignored, and the list is
 never longer than devices accept.
 
 The stops are stored in a file, which contains names of questions and nothing about devices. Several
@@ -51,10 +52,17 @@ LISTED_FOR_S: Final = 86_400
 """How long the collector must have listed a stop before it is announced, in seconds."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""The maximum bytes of the file of stops: far more than two lists of maximum length need."""
+"""The maximum number of bytes in the file of stops.
+
+The file contains two lists, of announced stops and of stops that wait. Two lists of maximum length
+need far fewer bytes.
+"""
 
 LONGEST_WAIT_S: Final = 7200.0
-"""The maximum number of seconds between readings. The time is random, an hour on average."""
+"""The maximum number of seconds between two readings of the registry.
+
+The time between two readings is random, an hour on average.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -74,12 +82,12 @@ class Stops:
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the updated object after a reading of the registry.
+        """Return the relay's knowledge after a reading of the registry.
 
         Args:
-            listed: the stops that the collector lists.
-            now_s: Unix seconds of the reading. If the clock was set back, the waiting time of
-                `LISTED_FOR_S` begins again.
+            listed: the stops that the registry lists.
+            now_s: the time of the reading, in Unix seconds. If the clock was set back, the waiting
+                time of `LISTED_FOR_S` begins again.
 
         """
         since = {stop: min(self.listed_since.get(stop, now_s), now_s) for stop in listed if stop not in self.handed_out}
@@ -87,7 +95,10 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return an object that announces more stops, if the list has space for them."""
+        """Return the relay's knowledge after it has announced more stops.
+
+        Stops for which the list has no space are not announced.
+        """
         handed_out = self.handed_out
         for stop in more:
             longer = (*handed_out, stop)
@@ -97,7 +108,7 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that would be announced if the list had space."""
+        """Return the stops that have been listed for long enough, but find no space in the list."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
@@ -133,8 +144,8 @@ class Stops:
 def listed_in(document: bytes) -> list[MetricEdition]:
     """Return the stops that a collector's registry lists.
 
-    Entries with another format, editions that the registry does not define, and entries beyond the
-    maximum number are left out.
+    Entries with another format, stops of editions that the registry does not define, and stops
+    beyond MAX_STOPPED are left out.
 
     Raises:
         ValueError: if the document is not a registry.
@@ -314,7 +325,7 @@ class StopsReader:
         now_s = int(self._clock())
         with self._file.locked():
             kept = self._file.read()
-            # stops that were announced stay in the list, whatever has happened to the file
+            # stops that this relay has announced stay in the list, even if the file has lost them
             stops = Stops(listed_since=kept.listed_since).handing_out((*self.handed_out, *kept.handed_out))
             stops = stops.after(listed, now_s)
             if stops != kept:
