@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""Many programs interpret this name as standard output. It is refused as a file name."""
+"""A file name that `--to` refuses, because many programs take it to mean standard output."""
 
 
 @click.command(
@@ -165,7 +165,14 @@ def _is_backup(head: bytes) -> bool:
 
 
 def _require_same(what: str, owner: str | None, served: str | None) -> None:
-    """Refuse a store or a backup of another app than the registry's, if both apps are known."""
+    """Refuse a store or a backup that belongs to another app than the registry.
+
+    Args:
+        what: what belongs to an app, for the message: "the store" or "the backup".
+        owner: the app to which it belongs, or None if unknown.
+        served: the registry's app, or None without a registry.
+
+    """
     if owner is not None and served is not None and served != owner:
         raise BackupError(
             f"{what} belongs to the app {owner}, but the registry to {served}: give the registry of {owner}, "
@@ -174,17 +181,18 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
 
 
 class Summary:
-    """Counts the contents of a backup.
+    """Counts the lines of a backup by kind, for the message at the end of an export.
 
-    An upload that arrived during the export may be counted twice.
+    The number of uploads may be too high, because a backup may contain an upload twice if it
+    arrived during the export.
     """
 
     def __init__(self) -> None:
-        """Start with an empty backup."""
+        """Start without lines."""
         self._ids = self._tallies = self._windows = 0
 
     def add(self, line: BackupLine) -> None:
-        """Count the contents of a line."""
+        """Count what a line contains."""
         match line:
             case Bucket(members=members):
                 self._ids += len(members)
@@ -194,18 +202,21 @@ class Summary:
                 self._windows += len(windows)
 
     def __str__(self) -> str:
-        """Return the summary."""
+        """Return the numbers in words."""
         ids, tallies = plural(self._ids, "remembered upload"), plural(self._tallies, "tally", "tallies")
         return f"{ids}, {tallies} and {plural(self._windows, 'closed window')}"
 
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show progress. Yield a function that gets the number of items done since its last call.
+    """Show progress on a terminal until the context ends.
 
     Args:
         label: one or two words that name the items.
         total: the total number of items, or None if it is unknown.
+
+    Yields:
+        A function that advances the progress by a number of items.
 
     """
     if not sys.stderr.isatty():

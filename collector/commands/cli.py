@@ -76,7 +76,7 @@ def key(name: str, role: Role) -> None:
 
 
 class ErrorReportingGroup(click.Group):
-    """Turns errors into messages and exit statuses."""
+    """A group of commands that turns exceptions into error messages and exit statuses."""
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
         """Run the command line, and report an error if there is no space left for its output."""

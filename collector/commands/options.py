@@ -1,7 +1,7 @@
-"""Options that several commands share. Also opens the store, and reads the secrets for it.
+"""Options that several commands share, and functions that open the store and read secrets.
 
-The options specify where the store is and how durably it stores reports. Secrets come from the
-environment or from files, because every user of the machine can read a command line.
+Secrets are read from the environment or from files, not from the command line, because every user
+of the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from collector.store.shards import Shards
 
 
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
-    """Return the settings of an option whose values are those of an enumeration's members.
+    """Return the settings of an option that accepts the values of an enumeration.
 
-    With the enumeration itself, click would accept the names of its members, not their values.
+    If click got the enumeration itself, it would accept the names of the members, not their values.
     """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
@@ -44,12 +44,17 @@ def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the examples at the end of a command's help, with one command per line."""
+    """Return the section of examples for the end of a command's help.
+
+    Args:
+        lines: the example commands.
+
+    """
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def window_of(_context: click.Context, option: click.Parameter, name: str) -> Window:
-    """Return the window with the name in an option."""
+    """Return the window that an option's value names. A callback for click."""
     try:
         return Window.parse(name)
     except WindowError as error:
@@ -77,7 +82,10 @@ data_dir_option = click.option(
 
 
 def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return a valid URL. On the command line, refuse a URL that contains a secret."""
+    """Return the URL of the option or, without the option, of HEARSAY_REDIS_URL; None if neither.
+
+    A URL on the command line must not contain a user or a password. A callback for click.
+    """
     if url is not None and ("@" in url or "password=" in url):
         raise click.UsageError(
             (
@@ -168,14 +176,14 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
     Args:
-        variable: the environment variable that may contain the secret. Instead, ``VARIABLE_FILE``
-            may name a file.
-        file: a file that contains the secret, or None.
+        variable: the environment variable that may contain the secret. Instead, the variable with
+            ``_FILE`` added to its name may name a file that contains the secret.
+        file: the file that an option names, or None.
 
     Raises:
         ConfigError: if there are both a value and a file, if the file cannot be read, or if the
-            secret is empty. An empty secret is not treated as a missing one, because without the
-            secret, a command could open another store than the intended one.
+            secret is empty. An empty secret is an error, because if it were ignored, a command
+            could open another store than the operator intends.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
@@ -203,16 +211,16 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Return a store that a collector uses. The command's writes are as durable as reports.
+    """Open a store that a collector uses, for a command.
 
-    The store contains the durability with which the last collector was started on it. The command
-    uses this durability.
+    The command's writes are as durable as reports: the store has recorded the --durability and
+    --copies of the collector that started last, and the command uses them too.
 
     Args:
         data_dir: the directory of a running collector's embedded store; ignored if there is a
             ``redis_url``.
-        redis_url: a server, or any node of a cluster; or None.
-        is_cluster: whether ``redis_url`` names a cluster.
+        redis_url: the URL of the server, or of any node of a cluster; None for an embedded store.
+        is_cluster: whether the server is a node of a cluster.
 
     Raises:
         ConfigError: if no collector is running on the directory, or if the store cannot be used or
@@ -232,7 +240,7 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which an embedded store listens.
 
-    If no collector runs the store, start it, and run it until the stack is closed.
+    If no collector is running the store, this function starts the store.
 
     Args:
         data_dir: the store's directory.

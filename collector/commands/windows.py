@@ -60,7 +60,7 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
 
 
 def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. If it is already closed, ensure that no failover can reopen it.
+    """Close a window. If it is closed already, only ensure that no failover can reopen it.
 
     Raises:
         StoreUnavailableError: if the window may be only partly closed. The message says what to do.
@@ -77,12 +77,12 @@ def _close(store: RedisStore, window: Window) -> None:
 def _content(store: RedisStore, window: Window) -> str:
     """Describe how many reports a window contains.
 
-    The number of reports alone reveals nothing about answers. Reading it therefore does not count
-    as a snapshot of an open window.
+    The minimum time between two snapshots of open windows does not apply here, because the number
+    of reports reveals nothing about answers.
 
     Raises:
-        ConfigError: if the store has no tally for windows of this kind, because no metric uses
-            them.
+        ConfigError: if the store has no reports yet, or no window of the same kind (day, week or
+            month), because the operator has then probably named the wrong window.
 
     """
     tallied = store.tallied_windows() | store.closed_windows()
@@ -103,7 +103,7 @@ def _require_terminal(window: Window) -> None:
     """Check that a person can confirm the closing of a window.
 
     Raises:
-        ConfigError: if nobody can answer.
+        ConfigError: if there is no terminal on which the operator could answer.
 
     """
     if not is_terminal():
