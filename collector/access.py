@@ -1,6 +1,7 @@
 """Access control: a collector's keys, and the access file that lists them.
 
-A key contains the SHA-256 digest of its secret, not the secret itself. Secrets are long and random
+A key is an entry of the access file. It contains the SHA-256 digest of its secret, but not the
+secret itself, which only the key's holder has. Secrets are long and random
 (`new_secret`), so nobody can derive a secret from its digest. Several keys may have the same name:
 for example, the old and the new key while a secret is being replaced.
 
@@ -25,10 +26,13 @@ from collector.errors import ConfigError, require
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""The length of a secret. Nobody can guess 256 random bits, so a fast digest is secure."""
+"""The length of a secret in bytes.
+
+Nobody can guess 256 random bits. Therefore a digest that is fast to compute is secure.
+"""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""The pattern of a key's name, which must be safe in log lines and in keys of the store."""
+"""The pattern of a key's name, which must be safe in log lines and in names of the store's keys."""
 
 NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
@@ -48,7 +52,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """The permissions that a secret gives to its holder.
+    """A key: the permissions of everyone who knows its secret.
 
     Attributes:
         name: the holder's name; several keys may have the same name.
@@ -69,7 +73,7 @@ class AccessKey:
     preliminary: bool = False
 
     def allowance(self, now_s: float) -> Allowance | None:
-        """Return the allowance at an instant (Unix seconds), or None without a quota."""
+        """Return the allowance for the UTC day of a time (Unix seconds); None without a quota."""
         if self.quota is None:
             return None
         return Allowance(self.name, self.quota, (int(now_s) // DAY_S + 1) * DAY_S)
@@ -94,11 +98,15 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key with this secret, or None, in a time that does not depend on the match."""
+        """Return the key with a secret, or None if there is none.
+
+        The duration of the search does not reveal whether there is such a key.
+        """
         digest = digest_of(secret)
         match = None
         for key in self.keys:
-            # compare all keys: if the search stopped at a match, its duration would reveal the key
+            # compare all keys: if the search stopped at a match, its duration would reveal the
+            # position of the key
             if hmac.compare_digest(key.digest, digest):
                 match = key
         return match
@@ -134,9 +142,10 @@ UPLOADS_RULE = (
     'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
     'report, or uploads = "keys" to accept uploads from relays only'
 )
-"""The error for a file without an upload key that does not say who may report.
+"""The error for a file that has no upload key and does not say who may report.
 
-Nobody must open uploads to everybody by accidentally removing the last upload key.
+If such a file let anyone report, an operator who removes the last upload key could open uploads to
+everybody by accident.
 """
 
 
@@ -209,9 +218,9 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 
 
 def _read_key(table: TomlTable) -> AccessKey:
-    """Read one key.
+    """Read one key from its table.
 
-    The table records mistakes. In the returned key, placeholders replace invalid values.
+    Mistakes are recorded in the table. In the returned key, placeholders replace invalid values.
     """
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):

@@ -39,9 +39,9 @@ By then, remembered upload ids may have expired, or the operator may have added 
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The longest wait, in seconds, for a client whose key has used up its daily quota.
+"""The maximum time after which a client may retry if its key's daily quota is used up, in seconds.
 
-The wait is short because the operator may increase the quota at any time.
+The client need not wait until the next day, because the operator may increase the quota earlier.
 """
 
 PREFLIGHT_MAX_AGE_S = 86_400
@@ -107,12 +107,12 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
-        counters: counts requests for the metrics; by default, in new counters that nobody reads.
+        counters: counts requests for the metrics. By default, new counters, which nobody reads.
 
     """
     app = Application(__name__, static_folder=None)
     counters = counters or WorkerCounters()
-    app.url_map.merge_slashes = False  # redirects of merged slashes would repeat the Host header
+    app.url_map.merge_slashes = False  # otherwise, // in a path leads to a redirect, which repeats the Host header
     service = Service(
         served=served,
         store=store,
@@ -146,7 +146,7 @@ def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...])
 
 
 def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCounters) -> Response:
-    """Return the problem document of a request that failed, and count it."""
+    """Return the response to a request that failed, and count the problem."""
     if isinstance(error, StoreUnavailableError):
         # Log nothing: a line would reveal when an upload arrived. Maintenance logs once that the
         # store is down.
@@ -184,7 +184,7 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
-"""Problems that the framework itself detects, by status."""
+"""The problem for each HTTP status with which the framework itself refuses a request."""
 
 
 if TYPE_CHECKING:

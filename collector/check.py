@@ -1,6 +1,7 @@
 """Checks the registry, the access file and the store before a deployment.
 
-Each check yields results of one line. No check changes what it checks.
+Each check yields results of one line. The checks leave the files and the store as they were: a
+check that writes something as a test also removes it.
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = 10**9
-"""Bytes that must be free on the disk, in addition to twice the size of the store's files.
+"""Bytes that should be free on the disk, in addition to twice the size of the store's files.
 
 A rewrite of the append-only file needs space for a new file next to the old one.
 """
 
 LEFT_BEHIND_S = 60
-"""The seconds until a check's test key expires, in case the check ends before removing it."""
+"""Seconds after which the test key of a check expires, in case the check does not remove it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
     "aof-timestamp-enabled": ("no", "its file keeps the times when uploads arrived"),
 }
-"""The settings with which a server stores as little data as possible.
+"""Settings with which a server does not store when uploads arrived.
 
 For each setting: the required value, and the consequence of any other value.
 """
@@ -85,7 +86,13 @@ class CheckResult(NamedTuple):
 
 
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for an access file. If there is a registry, compare the file with it."""
+    """Yield the results for an access file.
+
+    Args:
+        path: the access file.
+        registry: the registry with which to compare the metrics in the file, or None.
+
+    """
     try:
         access = load_access(path)
     except ConfigError as error:
@@ -147,8 +154,8 @@ def check_store(
     """Yield the results for a store. If a check fails, checks that depend on it are skipped.
 
     Args:
-        opened: the store, which may be unprepared.
-        promise: the promise that acknowledgements must make.
+        opened: the store; it need not be prepared.
+        promise: how durably the store must be able to keep a report.
         registry: the registry to serve, or None if it cannot be used.
         grace_s: how long a window must accept reports after its end, in seconds.
 
@@ -177,7 +184,7 @@ def check_store(
 
 
 def _written(store: Shards) -> CheckResult:
-    """Check whether every shard accepts a write: write a key without meaning, then remove it.
+    """Check that every shard accepts a write: write a test key to each, then remove the keys.
 
     Raises:
         StoreUnavailableError: if a shard does not accept the write.
@@ -225,7 +232,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names of the settings with which a server stores too much data.
+    """Return the names of the settings in FORGETFUL that have another value than required.
 
     Settings that do not exist on the server are left out.
     """
@@ -233,10 +240,7 @@ def _not_forgetful(connection: Connection) -> set[str]:
 
 
 def _memory(used: Memory) -> CheckResult:
-    """Check whether a server has memory left.
-
-    The limit is the server's own setting or, without a setting, the memory of its machine.
-    """
+    """Check whether a server has enough free memory; see `Memory` for the limit."""
     if used.part >= FULL:
         return CheckResult(
             Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
@@ -247,7 +251,12 @@ def _memory(used: Memory) -> CheckResult:
 
 
 def _clocks(ahead_s: float) -> CheckResult:
-    """Check whether the server clock that differs most from this machine's is close enough."""
+    """Check the clock of the server that differs most from this machine's clock.
+
+    Args:
+        ahead_s: how many seconds the server's clock is ahead; negative if it is behind.
+
+    """
     if abs(ahead_s) >= APART_S:
         return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
     return CheckResult(
@@ -259,8 +268,8 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
     """Check whether one more window of every question fits into the servers' memory.
 
     Args:
-        needed: the memory of a window.
-        free: the bytes that each server has left.
+        needed: the memory that the tallies of one window need.
+        free: for each server, the bytes of memory that it has left.
 
     """
     if needed.needed_bytes > sum(free):
@@ -269,9 +278,10 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 
 
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
-    """Return the memory that one window of every question needs.
+    """Return the memory that the tallies of all questions need for one window.
 
-    The memory depends on the number of shards, which an imported store takes from its backup.
+    The memory depends on the number of the store's shards or, if the store is new, on the number
+    that a new store would get.
     """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:

@@ -18,11 +18,11 @@ TOKEN = re.compile(r"[!-~]+")
 """The characters that are safe in a header: printable ASCII without blanks."""
 
 MIN_TOKEN = 16
-"""The minimum length of a secret chosen by a person.
+"""The minimum number of characters of a secret that a person chooses.
 
-Sixteen random hex digits are 64 bits. With a hundred thousand guesses a second over the network, it
-would take millions of years to find them, but only a fraction of a second to find a word of three
-letters.
+For instance, 16 random hex digits are 64 random bits. At a hundred thousand guesses a second over
+the network, finding them would take millions of years. Finding a word of three letters would take a
+fraction of a second.
 """
 
 MAX_PORT = 65_535
@@ -44,8 +44,8 @@ MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 DEFAULT_THREADS = 16
 """The default number of threads in a worker.
 
-A thread waits until the whole body of its request has arrived. Without a proxy, a worker is
-therefore blocked if it has as many slow senders as threads.
+A thread waits until the whole body of its request has arrived. Without a proxy in front of the
+collector, a worker is therefore blocked if it has as many slow senders as threads.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
@@ -65,9 +65,9 @@ class CollectorConfig:
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: a Redis or Valkey server, ``redis://``, ``rediss://`` or ``unix://``; or None.
         is_cluster: whether the server at ``redis_url`` is a node of a cluster.
-        access_file: the file of keys, or None.
-        read_token: the bearer token that reads tallies if there is no access file; otherwise None.
-            Never empty.
+        access_file: the file that lists the keys, or None.
+        read_token: if there is no access file, the bearer token with which a client may read
+            tallies (never empty); otherwise None.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows; 0 only
@@ -85,8 +85,8 @@ class CollectorConfig:
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: the memory limit of the embedded store, or None for half of the
             machine's memory.
-        is_trial: whether to count only reports of trials. A trial has its own store, and shows open
-            windows at any time.
+        is_trial: whether this collector is for a trial. It then counts only reports of trials, uses
+            a separate store, and shows open windows at any time.
 
     """
 
@@ -148,7 +148,7 @@ class CollectorConfig:
             )
 
     def read_registry(self) -> Registry:
-        """Return the definitions, with their history.
+        """Return the registry, with the former definitions from its history file.
 
         Raises:
             RegistryError: if a file cannot be used.
@@ -164,7 +164,7 @@ class CollectorConfig:
 
 
 def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
-    """Refuse ports that do not exist, and refuse to serve metrics on the port of the service.
+    """Refuse ports that do not exist, and equal ports for the service and its metrics.
 
     Raises:
         OptionError: if a port is refused; the message names the option.

@@ -1,18 +1,21 @@
-"""The workers' counters: 64-bit cells in shared memory, with one row for each worker.
+"""The workers' counters: integers of 64 bits in shared memory, in one row for each worker.
 
-Counting is an addition in shared memory, without a message or a system call. A worker owns its row
-of the shared counters as long as it lives. When it dies, the next worker takes over the row.
-Therefore counters never decrease, and there are never more rows than the largest number of workers
-that ran at the same time.
+To count, a worker adds to an integer in shared memory, without a message or a system call. A worker
+owns its row as long as it lives. When it dies, the worker that replaces it continues in the same
+row. Therefore the sums never decrease, and there are never more rows than workers that ran at the
+same time.
 
-The multiprocess mode of prometheus_client has three disadvantages. It uses a folder of files, which
-a killed collector leaves behind, whereas the file of these cells has no name. Its files are sparse
-at first, so that on a full disk, counting kills the worker (SIGBUS); here, such a worker is only
-missing from the metrics. And it is slower: 3.56 us per upload, instead of 1.10 us here.
+prometheus_client has a multiprocess mode for the same purpose, with three disadvantages:
+
+* It uses a folder of files, which a killed collector leaves behind. The file of these counters has
+no name, so nothing is left behind.
+* It writes to sparse files: if the disk is full, counting kills the worker (SIGBUS). Here, such a
+worker runs, but is missing from the metrics.
+* It takes 3.56 us per upload, and this module takes 1.10 us.
 
 The counters count only uploads, perturbed reports and requests. No counter belongs to a symbol, a
-metric or a device. A relay uses the same counters, and updates its counts of uploads only when it
-has sent a batch or given it up. Therefore its metrics reveal no more about the arrival time of an
+metric or a device. A relay uses the same counters. It counts an upload only when it has sent the
+upload's batch or given it up. Therefore its metrics reveal no more about the arrival time of an
 upload than the collector can see.
 """
 
@@ -42,17 +45,17 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process keeps its row locked until it ends, for whatever reason. After a process has died,
-    another process continues in its row. The lock belongs to the process, not to the open file,
-    which all processes inherit. But the lock would end as soon as the process closed any of its
-    descriptors of the file, so a process keeps all of them open.
+    A process keeps its row locked until it ends, for whatever reason. Another process can then
+    continue in this row. All processes inherit the open file, but a lock belongs to one process. A
+    process would lose its lock if it closed any of its descriptors of the file, so it keeps all of
+    them open.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
         """Use an existing file, or create a new file.
 
         Args:
-            row_bytes: the bytes of a row; a row occupies whole pages of memory.
+            row_bytes: the number of bytes in a row. In the file, a row begins at a page of memory.
             descriptor: the file's descriptor, or None for a new file.
 
         Raises:
@@ -64,7 +67,7 @@ class SharedCounters:
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
-        """Return the values with which a newly started process recreates the counters."""
+        """Return a function and its arguments, with which a new process recreates this object."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
@@ -100,19 +103,26 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of the latency buckets (seconds), up to the time limit of the store."""
+"""The upper bounds, in seconds, of the buckets by which requests are counted.
+
+The last bound is the time limit for a response of the store.
+"""
 
 OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
 RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
-"""The counters that only relays have. The last two are not sums: see `WorkerCounters.put`."""
+"""The counters that only relays have. The last two have present values, which may decrease."""
 
 ANSWERED, UNANSWERED = "answered", "unanswered"
 
 UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
-"""Why a batch has no responses: no valid one arrived, the key was refused, or no device waited."""
+"""Reasons why the uploads of a batch have no responses.
+
+No valid response arrived from the collector; the collector refused the relay key; or no device was
+waiting any longer when the batch could be sent.
+"""
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     UPLOADS: ("counted", REFUSED, "duplicate"),
@@ -130,12 +140,16 @@ _COUNTERS = [(name, label) for name, labels in LABELS.items() for label in label
 _CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
 
 _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
-"""The cells of a histogram: one per bucket, one for slower requests, one for total nanoseconds."""
+"""The number of integers in a histogram.
+
+There is one for each bucket, one for slower requests, and one for the sum of all durations in
+nanoseconds.
+"""
 
 _HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
 
 _PID = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
-"""The cell with the id of the process that owns the row."""
+"""The index, in a row, of the process id of the worker that owns the row."""
 
 CELLS = _PID + 1
 _BYTES = 8 * CELLS
@@ -164,7 +178,10 @@ class WorkerCounters:
             self._cells[_CELL[name, label]] += amount
 
     def put(self, name: str, value: int) -> None:
-        """Set a value that is not a sum over time. Only a service with one worker may do this."""
+        """Set a counter to its present value, which may be lower than before.
+
+        Only a service with one worker may call this, because `Totals` adds up all rows.
+        """
         with self._lock:
             self._cells[_CELL[name, ""]] = value
 
@@ -202,7 +219,7 @@ class Totals:
     """The sums over all processes, living and dead, that used the shared counters."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
-        """Read the current sums."""
+        """Read all rows, and add them up."""
         self._cells = [0] * CELLS
         for counted in shared_counters.rows():
             for cell, amount in enumerate(memoryview(counted).cast("q")):
@@ -213,7 +230,13 @@ class Totals:
         return self._cells[_CELL[name, label]]
 
     def latency(self, operation: str) -> tuple[list[int], float]:
-        """Return the number of requests per bucket, of slower requests, and their total seconds."""
+        """Return the durations of an operation's requests.
+
+        Returns:
+            The number of requests in each bucket, with slower requests at the end; and the sum of
+            all durations in seconds.
+
+        """
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
         return buckets, sum_ns / 1e9

@@ -1,8 +1,8 @@
 """Files that are replaced completely or not at all, and files without a name.
 
-To replace a file, the new content is written to a file next to it, synced to disk, and then
-renamed. A file without a name is shared by the processes that have it open. It leaves nothing on
-the disk when they end.
+To replace a file, the new content is written to a second file next to it. The second file is synced
+to disk, and then renamed to the name of the first. A file without a name is shared by the processes
+that have it open. When they end, nothing of it remains on the disk.
 """
 
 from __future__ import annotations

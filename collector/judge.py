@@ -2,9 +2,9 @@
 
 This module does no IO. Even the time is an argument.
 
-Windows and grace periods begin and end at whole seconds. The decision on a metric, edition and
-window is therefore valid for a whole second. This decision, called a *ruling*, is computed once per
-second instead of once per report.
+All reports of a metric, edition and window share one decision, which is called a *ruling*. Windows
+and grace periods begin and end at whole seconds, so a ruling is valid for a whole second. It is
+computed once per second instead of once per report.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 IDS_OUTLIVE_S = 86_400
 """How long an upload's id is remembered after its last window has closed, in seconds: a day.
 
-If an acknowledgement is lost just before the window closes, the client can still send the upload
-again and get the first response.
+If a response is lost just before the window closes, the device can still send the upload again and
+get the same verdict.
 """
 
 CLOCKS_APART_S = 7 * 86_400
-"""The maximum difference, in seconds, between clocks that judge two attempts of an upload: a week.
+"""The maximum difference, in seconds, between the clocks of two collectors on one store: a week.
 
-An id is stored under one window of the upload. Another collector, with a wrong clock, may have
-stored the same id under another window. The store therefore searches every window that a clock
-within this difference may have chosen, so that nothing counts twice. An upload may name 256
-windows, but the store searches only about thirty of them, because searching a window takes as long
-as counting a report.
+A device may send the same upload to two collectors. The id of an upload is stored under one of its
+windows, which depends on the collector's clock. Therefore the store searches for an id under every
+window that a collector within this difference may have chosen, so that nothing is counted twice. An
+upload may name 256 windows, but the store searches only about thirty of them, because searching a
+window takes as long as counting a report.
 """
 
 RULINGS = 4096
@@ -62,7 +62,7 @@ class Allowance(NamedTuple):
     """The number of reports that may be counted under one name until the end of a day.
 
     Attributes:
-        name: the owner of the allowance, such as the name of an upload key; never an address.
+        name: the owner of the allowance: the name of an upload key or a relay key.
         limit: how many reports may be counted, at least 1.
         expires_at: the end of the UTC day in Unix seconds, when the next allowance begins.
 
@@ -74,20 +74,20 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The decision on an upload, which is valid if the store has not received the upload before.
+    """The decision on an upload, which is valid if the store has not counted the upload before.
 
     Attributes:
         upload: the upload's id.
         reports: the number of reports in the upload.
-        additions: for each label, the symbols of the accepted reports, by the index of the report
-            in the upload.
+        additions: for each tally that gets reports, the symbols of these reports, by the index of
+            the report in the upload.
         refused: the index of each refused report and the reason, in ascending order of the index.
-        ends: the windows of the upload under which another attempt may have stored the id: their
-            ends in Unix seconds, the latest first. That attempt may have been judged with another
-            registry, and by a clock that differs from this one by up to CLOCKS_APART_S.
-        latest_end: the latest end of a window with an accepted report (Unix seconds), under which
-            the id is stored; 0 if no report is accepted, because no id then needs to be remembered.
-        remember_until: until when the id is remembered, in Unix seconds; 0 if no report is
+        ends: the windows of the upload under which its id may already be stored: their ends in Unix
+            seconds, the latest first. An earlier attempt to send the upload may have been judged
+            with another registry, and by a clock that differs by up to CLOCKS_APART_S.
+        latest_end: the latest end of a window with an accepted report, in Unix seconds. The id is
+            stored under this end. 0 if no report is accepted, because no id is then stored.
+        remember_until: the time at which the id expires, in Unix seconds; 0 if no report is
             accepted.
         allowance: the allowance to which the counted reports are charged, or None.
 
@@ -103,7 +103,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the judgement if the named windows no longer accept reports."""
+        """Return the judgement that follows if these windows no longer accept reports."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -118,13 +118,15 @@ class _Ruling(NamedTuple):
     """The decision on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: the reason why the reports never count, or None.
-        out_of_time: the reason why the reports do not count at this time, or None.
+        refusal: the reason to refuse the reports at any time, or None.
+        out_of_time: the reason to refuse the reports at this time, because of their window; or
+            None.
         label: the tally to which the reports are added if they count.
         ends_at: the end of the window in Unix seconds.
-        may_have_id: whether another attempt may have stored an upload's id under this window.
-        remember_until: if one of the reports counts, until when the id of its upload is remembered,
-            in Unix seconds.
+        may_have_id: whether the id of an upload with such a report may already be stored under this
+            window; see `Judgement.ends`.
+        remember_until: the time, in Unix seconds, at which the id of an upload expires if this is
+            the latest window of its accepted reports.
     """
 
     refusal: Refusal | None
@@ -140,12 +142,12 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The function that returns the rulings of one second, and the arguments behind it.
+    """The cached function that returns the rulings of one second, and what these depend on.
 
     Attributes:
         registry: the definitions of the metrics.
-        once: all editions that were ever served.
-        now_s: Unix seconds, a whole number.
+        once: all editions that collectors on this store have ever accepted.
+        now_s: the second, in Unix seconds.
         grace_s: how long a window accepts reports after its end, in seconds.
         rule: the function.
 
@@ -169,11 +171,12 @@ def judge(
     Args:
         upload: the upload.
         registry: the definitions of the metrics, including former definitions.
-        now_s: Unix seconds.
+        now_s: the current time (Unix seconds).
         grace_s: how long a window accepts reports after its end, in seconds.
-        once: all editions that were ever served, as METRIC:EDITION. Suppose that the registry lacks
-            a report's edition. If `once` contains the edition, the report comes from an older app,
-            and otherwise from a newer app.
+        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
+            the registry lacks a report's edition, the reason for the refusal depends on `once`: the
+            report comes from an older app if `once` contains the edition, and otherwise from a
+            newer app.
 
     """
     return _judge(upload, _rules(registry, now_s, grace_s, once))
@@ -242,7 +245,7 @@ _latest: _Second | None = None
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
-    """Return the rule for the second that contains `now_s`. The latest rule is cached."""
+    """Return the function that returns the rulings of the present second; cache the latest one."""
     global _latest  # noqa: PLW0603 replaced atomically; every thread would store the same value
     second_s = now_s // 1
     latest = _latest

@@ -42,12 +42,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Served:
-    """The definitions and keys at one time. This object never changes, but is replaced by another.
+    """The definitions and keys that are in use at one time.
+
+    This object is never changed. After a reload, another object replaces it.
 
     Attributes:
         registry: the definitions of the metrics, including former definitions.
         access: the keys.
-        once: all editions that the store has ever served, as METRIC:EDITION.
+        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION.
 
     """
 
@@ -65,22 +67,23 @@ DIGEST_BYTES = 32
 
 
 class SharedState:
-    """The latest state, shared by all processes: the main process writes it, and workers read it.
+    """The latest `Served` object, which the main process shares with the workers.
 
-    The state is in a file without a name that all processes keep open. Nobody can remove or replace
-    the file, workers that start later inherit it, and no process waits for another. The file begins
-    with a digest of the state, so that a reader can detect an incomplete state.
+    The main process writes the object to a file without a name, and the workers read it from there.
+    All processes keep the file open. Nobody can remove or replace the file, workers that start
+    later inherit it, and no process waits for another. The file begins with a digest of the rest,
+    so that a reader can detect that the main process is still writing.
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Take over the descriptor of a file."""
+        """Store the descriptor of the shared file."""
         self._descriptor = descriptor
         self._digest: mmap.mmap | None = None
         self._latest: tuple[bytes, Served] | None = None
 
     @classmethod
     def with_state(cls, served: Served) -> SharedState:
-        """Return a new shared state.
+        """Return a new shared state, which contains an object.
 
         Raises:
             ConfigError: if no temporary file can be created or filled.
@@ -96,14 +99,14 @@ class SharedState:
         return shared_state
 
     def __reduce__(self) -> tuple[Callable[[Any], SharedState], tuple[Any]]:
-        """Return the values with which a newly started worker recreates this object."""
+        """Return a function and its arguments, with which a new worker recreates this object."""
         return _adopt, (DupFd(self._descriptor),)
 
     def post(self, served: Served) -> None:
-        """Replace the state.
+        """Replace the shared object.
 
         Raises:
-            OSError: if the disk has no space for the state. The previous state remains.
+            OSError: if the disk has no space for the new object. The previous object remains.
 
         """
         state = pickle.dumps(served)
@@ -123,10 +126,10 @@ class SharedState:
             written += os.pwrite(self._descriptor, part[written:], start + written)
 
     def latest(self) -> Served:
-        """Return the latest state: the same object until there is a new state. Thread-safe.
+        """Return the latest complete object. Thread-safe.
 
-        While a new state is being written, or if the disk had no space for it, return the previous
-        state.
+        Repeated calls return the same object until the main process has shared another. While the
+        main process is writing, or if its disk had no space, the previous object is returned.
         """
         while True:
             latest = self._latest  # read it once, because other threads may replace it
@@ -140,10 +143,10 @@ class SharedState:
                 return latest[1]
 
     def _present_digest(self) -> bytes:
-        """Return the digest from shared memory.
+        """Return the digest at the beginning of the file, through shared memory.
 
-        Every response needs the digest. Reading it with a system call let another thread take over
-        the interpreter, which cost a busy worker a tenth of its time.
+        Every response needs the digest. If it were read with a system call, another thread could
+        take over the interpreter, which cost a busy worker a tenth of its time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
@@ -161,10 +164,17 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a registry that lacks an edition in use, even with its history.
+    """Refuse to replace a registry by one with which devices' reports would no longer be counted.
+
+    The new registry, together with its history, must define all editions of the served registry,
+    and it must be the registry of the same app.
+
+    Args:
+        served: the registry in use.
+        new: the registry that was read from the file.
 
     Raises:
-        RegistryError: if an edition is missing. The message lists every metric with a missing
+        RegistryError: if the new registry is refused. The message lists every metric with a missing
             edition.
 
     """
@@ -183,13 +193,17 @@ def require_additive(served: Registry, new: Registry) -> None:
 
 
 def require_as_closed(served: Access, new: Access) -> None:
-    """Refuse keys that would open uploads to everybody.
+    """Refuse an access file that would open uploads to everybody while the collector runs.
 
     An operator who wants open uploads can restart the collector. An operator who has opened uploads
     by mistake notices the mistake before it takes effect.
 
+    Args:
+        served: the keys in use.
+        new: the keys that were read from the file.
+
     Raises:
-        ConfigError: if the keys would open uploads; the message says how to do this on purpose.
+        ConfigError: if the file would open uploads; the message says how to do this on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:
@@ -200,12 +214,12 @@ def require_as_closed(served: Access, new: Access) -> None:
 
 
 class Reloader:
-    """A thread that updates the definitions and keys in use until it is stopped.
+    """A thread that reloads the definitions and keys when their files change, until it is stopped.
 
-    If a file cannot be used, the state does not change.
+    If a file cannot be used, the collector continues with what it has read before.
 
     Attributes:
-        served: the current state.
+        served: the definitions and keys in use.
 
     """
 
@@ -217,16 +231,16 @@ class Reloader:
         publish: Callable[[Served], None],
         admit: Callable[[Registry], frozenset[str]],
     ) -> None:
-        """Store the current state. Nothing happens before ``start``.
+        """Store the arguments. Nothing happens before ``start``.
 
         Args:
-            served: the current state, as read from the files.
+            served: the definitions and keys in use, as read from the files.
             read_registry: reads the definitions; raises a HearsayError if they cannot be used.
             access: the access file, or None.
-            publish: called with each new state.
-            admit: prepares the store for a registry before the registry is published, and returns
-                all editions that were ever served; raises a HearsayError if the registry's tallies
-                do not fit into the store.
+            publish: called with the new definitions and keys after each change.
+            admit: called with a new registry before `publish`. Prepares the store for it, and
+                returns all editions that collectors on this store have ever accepted. Raises a
+                HearsayError if the store cannot be used with the registry.
 
         """
         self.served = served
@@ -251,15 +265,16 @@ class Reloader:
     def request(self) -> None:
         """Request that all files are read again soon.
 
-        Signal handlers call this method, and one call may interrupt another. Therefore the method
-        takes no lock, and increments a counter so that no request is lost.
+        A signal handler calls this method, and may interrupt an earlier call of it. Therefore the
+        method takes no lock. It increments a counter, so that a request that arrives during a
+        reload is not lost.
         """
         self._requests += 1
 
     def look(self, *, requested: bool) -> None:
         """Read all files if requested; otherwise, read the access file if it has changed."""
-        # take the stamp before reading the file, so that the next check notices a change of the
-        # file during the reading
+        # look at the file's time and size before reading it: if the file changes while it is being
+        # read, the next check notices the change
         stamp = _stamp(self._access)
         new = self.served
         if requested:
@@ -313,9 +328,15 @@ def _log_reload(file: str, entry: str, now: int, before: int) -> None:
 
 
 def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:
-    """Return the state after reading a file.
+    """Return the definitions and keys after reading a file.
 
-    If the file cannot be used, log the reason and return the same state.
+    If the file cannot be used, log the reason, and return the present definitions and keys.
+
+    Args:
+        file: what the file is, for the log.
+        read: reads the file. It returns new definitions and keys, given the present ones.
+        served: the present definitions and keys.
+
     """
     try:
         return read(served)
@@ -342,8 +363,9 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 def registry_document(registry: Registry) -> bytes:
     """Return the public JSON document of a registry.
 
-    The document lists all metrics, former definitions first, and all stopped questions, which
-    relays read here. It contains exact integers, and everything needed to compute each edition.
+    The document lists all metrics, former definitions first. It describes each metric so completely
+    that a reader can compute the edition; all integers are exact. It also lists the stopped
+    questions, which relays read here.
     """
     metrics = [
         {

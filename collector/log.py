@@ -1,8 +1,8 @@
 """The log of a collector and its workers: lines on standard error, for people or programs.
 
 A line describes the service, never an upload: it contains no address, no value, no secret, no
-upload id, and no time at which an upload arrived. Because the message of an exception might contain
-such data, only the exception's type and the places in the code are logged.
+upload id, and no time at which an upload arrived. The message of an exception might contain such
+data. Therefore only the exception's type and the lines of code in its traceback are logged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LogFormat(StrEnum):
 
 
 class Event(StrEnum):
-    """The event that a line reports, named by the word that alerts and documentation use."""
+    """The event that a log line reports. Alerts and the documentation use the same names."""
 
     STARTING = "starting"
     READY = "ready"
@@ -63,19 +63,19 @@ ExceptionInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackTy
 
 
 class _Formatter(logging.Formatter):
-    """Writes the type of an exception and its places in the code, but not its message."""
+    """Writes the type of an exception and the lines of code in its traceback, not its message."""
 
     converter = staticmethod(time.gmtime)
 
     def formatException(self, info: ExceptionInfo) -> str:  # noqa: N802 the library's name
-        """Return a line for each place in the code, the innermost last, and then the type."""
+        """Return the lines of code in the traceback, the innermost last, and then the type."""
         kind, _, trace = info
         places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
         return "\n".join((*places, kind.__name__ if kind else "no exception"))
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """Return the event of a line or, without an event, the name of the logger."""
+    """Return the event of a log record; if it has none, the last part of the logger's name."""
     event: str = getattr(record, "event", record.name.rpartition(".")[2].strip("_"))
     return event
 
@@ -96,7 +96,8 @@ class TextFormatter(_Formatter):
 class JsonFormatter(_Formatter):
     """Formats a log record for programs: a JSON object with time, level, event and message.
 
-    For an exception, the object also contains the places in the code.
+    For an exception, the object also contains the exception's type and the lines of code in its
+    traceback.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -113,7 +114,7 @@ class JsonFormatter(_Formatter):
 
 
 class ServerFilter(logging.Filter):
-    """Adds the event to the server's log line about a worker's death."""
+    """Adds the event WORKER_DIED to the log line in which Granian reports a worker's death."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let every line pass."""

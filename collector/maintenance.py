@@ -48,9 +48,10 @@ class Health(NamedTuple):
 
 
 REWRITE_INTERVAL_S = 840.0
-"""Seconds between two rewrites: 14 minutes.
+"""Seconds between two rewrites of the append-only file: 14 minutes.
 
-Even if a rewrite is one tick late, the order of uploads is on the disk for less than 15 minutes.
+Until a rewrite, the file shows the order of uploads. Even if a rewrite is a second late, it shows
+this order for less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
@@ -75,7 +76,7 @@ class Log(Protocol):
 
 
 class ServerState(NamedTuple):
-    """The state of the store's servers at one check. Its fields are explained in Health."""
+    """The state of the store's servers at one check. `Health` explains the fields."""
 
     is_noted: bool = True
     memory_used: float = 0.0
@@ -192,11 +193,11 @@ LOOK_RETRY_S = 60.0
 class OpenReports:
     """Counts the reports of open windows for Prometheus, from the snapshot that all readers share.
 
-    A count that changed with every scrape would reveal when each report of a metric arrived.
-    Therefore this class adds up the counts in the last snapshot. Preliminary results use the same
-    snapshot, which is renewed only once per interval. The first snapshot is taken after the first
-    interval. An earlier snapshot would contain no reports, and an operator who tries out a new
-    service would see these empty results for an hour.
+    If the counts could change with every scrape, they would reveal when each report of a metric
+    arrived. Therefore this class adds up the counts of the last snapshot, which is renewed only
+    once per interval, and which readers of preliminary results also get. The class takes its first
+    snapshot after one interval. A snapshot at the start would contain no reports, and an operator
+    who tries out a new service would see these empty results for an hour.
     """
 
     def __init__(
@@ -243,7 +244,7 @@ class OpenReports:
         return self._reports
 
     def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
-        """Return the number of reports, and after how many seconds another snapshot is allowed."""
+        """Return the number of reports, and the seconds until another snapshot may be taken."""
         now_s = self._clock()
         closed = self._store.closed_windows()
         look = look_at_open_windows(

@@ -1,8 +1,8 @@
-"""Detects that this host's clock may be wrong, because every report is refused for its window.
+"""Detects that this host's clock may be wrong: every report is then refused because of its window.
 
-A store on the same host has the same clock, so comparing the clocks of host and store would show
-nothing. However, reports reveal a wrong clock. If the clocks of some devices are wrong, reports
-from the other devices still count. If this host's clock is wrong, no report counts.
+If the store is on the same host, it has the same clock, so a comparison of the two clocks would
+show nothing. But the reports reveal a wrong clock. If the clocks of some devices are wrong, the
+reports of other devices are still accepted. If this host's clock is wrong, no report is accepted.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""If this many consecutive reports are refused for their windows, the clock is suspected.
+"""If so many consecutive reports are refused because of their windows, the clock is suspected.
 
-One upload can contain 256 reports. Therefore a forger can make the clock suspect while no other
-device sends reports. The suspicion ends with the next report that counts.
+One upload can contain 256 reports. Therefore a single attacker can cause the suspicion while no
+device sends reports. The next accepted report ends the suspicion.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class WindowVerdicts(NamedTuple):
-    """The number of reports with each verdict since the collector started.
+    """How many reports were accepted, or refused because of their windows, since the start.
 
     Other refusals are left out, because they say nothing about a clock.
 
     Attributes:
-        accepted: reports that counted.
-        in_future: reports of windows that had not begun.
-        closed: reports of windows that no longer accepted reports.
+        accepted: the number of accepted reports.
+        in_future: the number of reports that were refused because their windows had not begun.
+        closed: the number of reports that were refused because their windows were closed.
 
     """
 
@@ -43,7 +43,7 @@ class WindowVerdicts(NamedTuple):
 
     @classmethod
     def from_totals(cls, totals: Totals) -> WindowVerdicts:
-        """Read the numbers from the sums over all workers."""
+        """Read the numbers from the counters of all workers."""
         labels = (ACCEPTED, Refusal.WINDOW_IN_FUTURE, Refusal.WINDOW_CLOSED)
         return cls(*(totals.total(REPORTS, label) for label in labels))
 
@@ -51,15 +51,15 @@ class WindowVerdicts(NamedTuple):
 class OwnClockWatch:
     """Suspects the clock after `SUSPICIOUS` consecutive reports were refused for their windows.
 
-    Refusals are consecutive if no check between them found an accepted report. A line is logged
-    when the suspicion begins, and another line when a report counts again.
+    Refusals are consecutive if no check between them found that a report was accepted. A line is
+    logged when the suspicion begins, and another line when a report is accepted again.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
-        """Store the function that returns the sums.
+        """Start without a suspicion.
 
         Args:
-            look: returns the current sums, which never decrease.
+            look: returns the present numbers, which never decrease.
 
         """
         self._look = look
@@ -67,7 +67,7 @@ class OwnClockWatch:
         self._is_suspected = False
 
     def __call__(self) -> bool:
-        """Check the sums, and return whether the clock is suspected."""
+        """Check the numbers, and return whether the clock is suspected."""
         present = self._look()
         if present.accepted > self._start.accepted:
             self._start = present

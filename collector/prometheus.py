@@ -2,10 +2,10 @@
 
 Only this module imports prometheus_client.
 
-The resources of each process are reported as a separate series. A sum over the processes would
-decrease when a worker ends, and Prometheus would mistake this for a counter reset. A worker is
-named after its row of counters. The next worker in this row continues the series, with another
-start time.
+The resources that each process uses, such as processor time, are a separate time series. A sum over
+the processes would decrease when a worker ends, and Prometheus would mistake this for a restart. A
+worker is named after its row of counters (see `counters`), such as worker-1. The worker that
+replaces it has the same name and continues the series, with another start time.
 
 The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
 and reveal nothing about a single upload, report or request.
@@ -110,13 +110,13 @@ def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric
 
 
 class _Exposition(Collector):
-    """All metrics, gathered on request."""
+    """All metrics. They are gathered for each request."""
 
     def __init__(self, gather: Callable[[], Iterable[Metric]]) -> None:
         self._gather = gather
 
     def describe(self) -> Iterable[Metric]:
-        """Describe nothing in advance: the names of the only collector cannot clash."""
+        """Return no names in advance. They are for detecting clashes between several sources."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -237,7 +237,7 @@ def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
 def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
     """Yield the ``process_*`` metrics of processes, each labeled with the process's name.
 
-    There are no metrics of processes that have ended, nor on systems without ``/proc``.
+    Processes that have ended have no metrics. On systems without ``/proc``, no process has any.
     """
     families: dict[str, Metric] = {}
     for name, pid in processes.items():

@@ -18,13 +18,19 @@ Both features need WAITAOF, which exists since Redis 7.2.
 """
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""A full store must refuse writes. Eviction would lose tallies, or make uploads count twice."""
+"""With this setting, a full store refuses writes.
+
+If it deleted keys to free memory (eviction), tallies would be lost, or uploads counted twice.
+"""
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """With these settings, a write is on disk before it is acknowledged."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""Required on a cluster. Otherwise, a lost node stops all uploads, not only those in its slots."""
+"""With this setting, the loss of a cluster's node stops only the uploads in the node's slots.
+
+Otherwise, it would stop all uploads.
+"""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The names of the settings to query."""
@@ -77,8 +83,8 @@ def _why(wrong: Mapping[str, str]) -> str:
 class Durability(StrEnum):
     """Where the counted reports of an upload are stored before the upload is acknowledged.
 
-    With ``fsync``, this is the store's disk. With ``replicated``, the reports are also on the disks
-    of replicas, so that no report is lost with a server.
+    With ``fsync``, the reports are on the store's disk. With ``replicated``, they are also on the
+    disks of replicas, so that no report is lost if a server is lost.
     """
 
     FSYNC = "fsync"
@@ -90,7 +96,8 @@ class Promise(NamedTuple):
 
     Attributes:
         durability: where the reports are stored; None for a command that acknowledges no reports.
-        copies: the number of replicas that have the reports on disk; 0 unless ``replicated``.
+        copies: the number of replicas that have the reports on disk before the upload is
+            acknowledged; 0 unless ``replicated``.
 
     """
 

@@ -4,12 +4,14 @@ Only tallies of closed windows are retired. The windows remain closed, so later 
 refused and cannot recreate a tally. Upload ids expire by themselves, a day after the grace period
 of their last window.
 
-On Redis or Valkey, a retirement has two steps, so that a reader never adds up half a tally. First,
-the names are removed from the index of every shard; then the counts are deleted. A reader checks
-the index again after it has read a tally: if the tally is still in the index, its counts were
-complete. If a retirement is interrupted, the next one finishes it, because the names remain stored
-until the counts are deleted. While one of a question's tallies in a window is being retired,
-readers get none of the question's tallies in that window (see `RedisStore`).
+On Redis or Valkey, a tally is the sum of one part in each shard. A retirement has two steps, so
+that no reader adds up only some of the parts. First, the tally's name is removed from the index of
+every shard; then the counts are deleted. A reader checks the index again after it has read a tally:
+if the tally is still in the index, its counts were complete.
+
+While a tally is being retired, its name is stored in another set. If the retirement is interrupted,
+the next one reads this set and finishes the work. While the set contains one of a metric's tallies
+in a window, readers get none of the metric's tallies in that window (see `RedisStore`).
 """
 
 from __future__ import annotations
@@ -32,8 +34,12 @@ RETRY_INTERVAL_S = 60.0
 _log = logging.getLogger(__name__)
 
 TAKE_OUT_OF_INDEX = """
--- KEYS: the shard's closed windows; its index of tallies; its windows with a tally; names of tallies being retired
--- ARGV: names of tallies
+-- Moves the names of tallies from the index to the set of tallies that are being retired.
+-- KEYS[1]: the key of the shard's set of closed windows.
+-- KEYS[2]: the key of the shard's index of tallies.
+-- KEYS[3]: the key of the shard's set of windows with a tally.
+-- KEYS[4]: the key of the shard's set of tallies that are being retired.
+-- ARGV: the names of the tallies.
 for _, name in ipairs(ARGV) do
   local is_closed = redis.call('SISMEMBER', KEYS[1], string.match(name, '[^:]+$')) == 1
   if is_closed and redis.call('HDEL', KEYS[2], name) == 1 then redis.call('SADD', KEYS[4], name) end
@@ -87,7 +93,13 @@ class Retirable(Protocol):
 
 
 def before(store: Retirable, first_kept: Window) -> list[TallyName]:
-    """Return the tallies of closed windows that end before the first window to keep begins."""
+    """Return the tallies of closed windows that ended before a given window began.
+
+    Args:
+        store: the store.
+        first_kept: the first window whose tallies are kept.
+
+    """
     closed = store.closed_windows()
     return sorted(
         name
@@ -97,7 +109,10 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows that are older than the retention of their metrics."""
+    """Return the tallies of closed windows whose retention is over.
+
+    The retention begins at the end of the grace period. Metrics without a retention are left out.
+    """
     # former definitions come first, so that the current definition overrides them
     every = {metric.name: metric.retention_days for metric in registry.counted}
     days = {name: retention_days for name, retention_days in every.items() if retention_days}
@@ -140,7 +155,8 @@ class Retention:
     def __call__(self) -> None:
         """Retire tallies that are due, an hour after the last time or soon after a failure."""
         now_s = self._clock()
-        if 0 < self._next_s - now_s <= HOUR_S:  # a time farther ahead means that the clock was set back: work is due
+        # if the next time is more than an hour ahead, the clock was set back: do not wait
+        if 0 < self._next_s - now_s <= HOUR_S:
             return
         self._next_s = now_s + HOUR_S
         try:

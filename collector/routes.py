@@ -1,6 +1,6 @@
-"""The handlers, one function for each operation of the API, and the counting of uploads.
+"""The handlers, one function for each operation of the API, and the counting of batches.
 
-If an upload cannot be counted, the other uploads of its batch are not affected.
+If one upload of a batch cannot be counted, the other uploads of the batch are still counted.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from collector.store.store_protocol import (
 from collector.store.strata import folded, own_editions
 
 SPARSE_FROM = 1024
-"""The minimum number of symbols of a tally that may be sent without its zeros.
+"""The minimum number of symbols with which a tally may be sent without its zeros.
 
-Smaller tallies take only a few kilobytes, even with all zeros.
+A tally with fewer symbols takes only a few kilobytes, even with all zeros.
 """
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
@@ -54,8 +54,8 @@ class Service:
     """The objects that the handlers use.
 
     Attributes:
-        served: returns the current definitions and keys. A request calls it only once, so that all
-            parts of the request use the same state.
+        served: returns the current definitions and keys. A handler calls it only once for each
+            upload or batch, so that all reports are judged with the same definitions.
         store: the tallies.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
@@ -126,7 +126,7 @@ def post_uploads() -> Response:
 
 @routes.get("/v1/registry")
 def get_registry() -> Response:
-    """Return the definitions."""
+    """Return the registry as a public JSON document."""
     return _tagged(_service().served().document)
 
 
@@ -180,7 +180,10 @@ def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
 
 
 def _tagged(body: bytes) -> Response:
-    """Return a JSON document with an ETag, so that clients fetch it only if it has changed."""
+    """Return a response with a JSON document and an ETag.
+
+    A client that sends the ETag again gets the document only if it has changed.
+    """
     response = Response(body, mimetype=JSON, headers={"Cache-Control": "no-cache"})
     response.set_etag(sha256(body).hexdigest()[:32])
     response.make_conditional(request)
@@ -197,7 +200,11 @@ def _wants_preliminary(key: AccessKey) -> bool:
 
 
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return all counts or, if most counts of a large tally are 0, only those that are not 0."""
+    """Return a tally's counts for the response, with the names of their JSON members.
+
+    If more than half of a large tally's counts are 0, the zeros are left out, and a list of the
+    other counts' symbols is added.
+    """
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):
         return {"counts": counts}
@@ -225,7 +232,12 @@ _NEEDS = {
 
 
 def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
-    """Return the key that a WSGI request contains.
+    """Return the key whose secret a WSGI request contains.
+
+    Args:
+        environ: the request.
+        access: all keys of the collector.
+        role: the role that the key must have.
 
     Raises:
         ProblemError: 401 if the request contains no known key, 403 if its key has another role.
@@ -249,6 +261,12 @@ def count_batch(
     body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: WorkerCounters
 ) -> bytes:
     """Count every upload of a batch, and return the body of the response.
+
+    Args:
+        body: the body of the request.
+        judge: judges the uploads of the batch.
+        store: where the uploads are counted.
+        counters: counts the outcomes for the metrics.
 
     Raises:
         ProblemError: 413 if there are too many lines.

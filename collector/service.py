@@ -62,11 +62,11 @@ class RunningStore(NamedTuple):
 
     Attributes:
         store: the main process's own connection to the store.
-        reopen: returns another connection to the store, for workers.
-        look_after: must be called every second; returns whether a loss in the embedded store's file
-            would be detected.
+        reopen: returns another connection to the store; workers call it.
+        look_after: restarts the embedded store if necessary, and must be called every second.
+            Returns whether a loss in the embedded store's file would be detected.
         restarts: returns how often the embedded store has ended unexpectedly.
-        once: all editions that were ever served, as METRIC:EDITION.
+        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION.
 
     """
 
@@ -78,12 +78,13 @@ class RunningStore(NamedTuple):
 
 
 class Chores(NamedTuple):
-    """The tasks that run alongside the workers, and the objects that they share with them.
+    """The objects that the main process's background tasks share with the workers.
 
     Attributes:
-        shared_state: from which workers read the definitions and keys.
-        counts: in which workers count requests, for the metrics and the check of this host's clock.
-        reloader: rereads the registry and the access file while the service runs.
+        shared_state: the definitions and keys, which the workers read from here.
+        counts: the counters of requests and reports, to which the workers add. The metrics and the
+            check of this host's clock read them.
+        reloader: reads the registry and the access file again while the service runs.
 
     """
 
@@ -104,7 +105,7 @@ def serve(config: CollectorConfig) -> None:
     if find_spec("flask") is None:
         raise ModuleNotFoundError(name="flask")
     configure(config.log_format)
-    # ignore the signal until the workers run, because all files are being read anyway
+    # ignore the signal to reload the files until the workers run: the files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     served = Served(config.read_registry(), access_of(config))
     address = resolve(config.host)
@@ -148,9 +149,9 @@ def access_of(config: CollectorConfig) -> Access:
 
 @contextlib.contextmanager
 def running_store(config: CollectorConfig, registry: Registry) -> Iterator[RunningStore]:
-    """Yield the store, ready to count the reports of a registry.
+    """Open the store, and prepare it to count the reports of a registry.
 
-    An embedded store runs until the context ends.
+    If the store is embedded, start it; it runs until the context ends.
 
     Raises:
         ConfigError: if the store cannot be used, belongs to another app, or has no space for the
@@ -180,7 +181,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
-    """Refuse a registry that lacks an edition that devices report in open windows.
+    """Refuse a registry that lacks an edition for which an open window has reports.
 
     Raises:
         ConfigError: if an edition is missing; the message names the editions, and says what to do.
@@ -195,12 +196,12 @@ ALLOWING = "--allow-unknown-editions"
 
 
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Prepare a store for the reports of a registry, and return the editions in the store's record.
+    """Check that a registry's tallies fit into a store, and record its editions in the store.
 
     Warn of stopped questions that the registry does not define.
 
     Returns:
-        All editions that were ever served, as METRIC:EDITION.
+        All editions that collectors on this store have ever accepted, as METRIC:EDITION.
 
     Raises:
         ConfigError: if the store has no space for the tallies.
@@ -215,7 +216,10 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Do the same as `admit` for a registry that is reloaded while the service runs."""
+    """Do the same as `admit` for a reloaded registry, after checking that it lacks no edition.
+
+    The check is omitted with --allow-unknown-editions.
+    """
     if not config.allows_unknown_editions:
         require_known_editions(store, registry, grace_s=config.grace_s)
     return admit(store, registry)
@@ -223,7 +227,9 @@ def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> 
 
 @contextlib.contextmanager
 def chores(config: CollectorConfig, running: RunningStore, served: Served) -> Iterator[Chores]:
-    """Until the context ends, reload files, close windows, retire tallies and serve metrics.
+    """Run the background tasks until the context ends.
+
+    They reload files, close windows, retire tallies and serve metrics.
 
     Raises:
         ConfigError: if the address of the metrics cannot be used, or no temporary file can be made.
@@ -260,7 +266,10 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a function that counts the reports in open windows or, without metrics, none."""
+    """Return a function that counts the reports in open windows, for the metrics.
+
+    If no metrics are served, the function returns no counts.
+    """
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
@@ -287,8 +296,8 @@ def worker_app(
 ) -> Flask:
     """Return the application of one worker process. Workers call this function.
 
-    A worker can start without the files and the store, because these may be unavailable when it
-    replaces another worker.
+    A worker can start even if the files and the store are unavailable. This may be the case when
+    the worker replaces another worker.
     """
     from collector.app import create_app  # noqa: PLC0415 takes 80 ms, and the main process does not need it
 
@@ -304,7 +313,7 @@ def worker_app(
 
 
 def _nothing_to_note() -> bool:
-    """Do nothing, because this process does not run the store."""
+    """Do nothing, because the store is not embedded: this process does not run its server."""
     return True
 
 

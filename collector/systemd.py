@@ -13,16 +13,17 @@ import socket
 import time
 
 VARIABLE = "NOTIFY_SOCKET"
-"""The environment variable with the path of the socket.
+"""The environment variable with the path of the socket on which systemd receives messages.
 
-If the socket has an abstract name, an @ represents the NUL character at the beginning.
+An @ at the beginning of the path stands for a NUL character, with which the names of abstract
+sockets begin.
 """
 
 READY, STOPPING = "READY=1", "STOPPING=1"
 
 
 def reloading() -> tuple[str, str]:
-    """Return the message that files are being reloaded. READY must follow at the end."""
+    """Return the message that files are being reloaded. After the reload, READY must be sent."""
     return "RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
 
 

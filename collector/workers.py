@@ -51,14 +51,14 @@ _log = logging.getLogger(__name__)
 
 
 class _Server(MPServer):
-    """A server that does not hang if a second signal arrives."""
+    """A Granian server that does not hang if a second signal arrives while it handles the first."""
 
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.
 
         This handler may interrupt the main thread at any step. Waking the loop needs a lock, which
-        the main thread or the interrupted handler of an earlier signal may hold at that time.
-        Another thread can wait for this lock.
+        the interrupted code may hold: the main loop, or the handler of an earlier signal. If the
+        handler waited for the lock, it would wait forever. Another thread can wait for it.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -77,13 +77,14 @@ def run_workers(
 ) -> None:
     """Run the workers until a signal ends them.
 
-    If workers die faster than the server replaces them, pause, and start all of them again.
+    If workers die faster than the server replaces them, all of them are started again after a
+    pause.
 
     Args:
         make_app: returns the application of one worker; called in the worker.
-        log_format: how the workers log.
+        log_format: the format of the workers' log lines.
         on_hangup: called on SIGHUP. It interrupts the main thread, so it must return quickly.
-        settings: other settings of the server.
+        settings: other settings of the server, which is Granian.
 
     """
     # Workers are spawned, not forked, because this process has threads: a forked copy of their
@@ -116,9 +117,9 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Make this process end with its parent, and without a traceback.
+    """Prepare this worker process: it ends if the main process dies, and without a traceback.
 
-    The server has already configured the log of this process.
+    The log needs no preparation, because the server has already configured it.
     """
     os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
     # a whole process group may receive this signal, for example when a terminal closes
@@ -130,7 +131,10 @@ def begin_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker if the main process dies suddenly: without a store, a worker is useless."""
+    """End this worker if the main process dies suddenly.
+
+    The embedded store ends with the main process, and a worker without a store is useless.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -138,7 +142,7 @@ def _end_with_parent() -> None:
 
 
 def resolve(host: str, option: str = "--bind") -> str:
-    """Return the address of a host name, because the server accepts only addresses.
+    """Return the IP address of a host name. The server accepts only IP addresses.
 
     Args:
         host: the name.
@@ -159,8 +163,8 @@ def resolve(host: str, option: str = "--bind") -> str:
 def require_free_address(address: str, port: int) -> None:
     """Refuse a port that is in use.
 
-    The workers' sockets share their port. They would also share it with another service, without an
-    error.
+    The sockets of all workers listen on the same port. They could even share the port with another
+    service, without an error. Therefore the port is checked before the workers start.
 
     Raises:
         ConfigError: if the port is in use.
@@ -176,16 +180,16 @@ def require_free_address(address: str, port: int) -> None:
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
-    """Print a line as soon as the service reports that it is ready, or log the line for programs.
+    """Print or log a line as soon as the service reports that it is ready.
 
-    systemd is notified as soon as the service responds at all. If the store is full or unavailable,
-    the service still runs, and must not be restarted for this reason.
+    systemd is notified earlier, as soon as the service responds at all. If the store is full or
+    unavailable, the service is not ready, but systemd must not restart it for this reason.
 
     Args:
         host: the host that the service listens on.
         port: the port that the service listens on.
         words: the text after the address in the line.
-        log_format: whether the line is for people or for programs.
+        log_format: if TEXT, print the line on standard output; if JSON, log it.
 
     """
     threading.Thread(target=_announce, args=(host, port, words, log_format), daemon=True).start()

@@ -9,7 +9,8 @@ The id of an upload determines its shard.
                                             whether shards have the name, the app, imports;
                                             written at first use
 ``hearsay:editions``                        hash: METRIC:EDITION -> the question's own edition, for
-                                            all editions that were ever served (see strata)
+                                            all editions that collectors on this store have ever
+                                            accepted (see strata)
 ``{shard}:name``                            the name of the store to which the shard belongs
 ``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each followed by
                                             a record of its counted reports (see count_script);
