@@ -1,4 +1,4 @@
-"""Writes a backup of a store, which may continue to count in the meantime."""
+"""Writes a backup of a store. Collectors may continue to count in the store in the meantime."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def backup(
     Args:
         reader: reads the store.
         app: the app's name, or None if it is unknown.
-        on_ids: called before each line of remembered uploads, with the number of these uploads.
+        on_ids: called before each line that contains ids of uploads, with the number of these ids.
         on_line: called with every line except the last, which marks the end.
 
     Raises:

@@ -249,10 +249,11 @@ class StoreFiller:
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
-    """Return the counts of a tally as 64-bit integers: one for each symbol, from symbol 0.
+    """Return the counts of a tally as 64-bit integers.
 
-    The last integer is the zero after the highest reported symbol, if there is a further symbol. A
-    collector never writes this zero, so it distinguishes a restored tally from a counted one.
+    There is one integer for each symbol up to the highest that was reported, and a zero for the
+    next symbol, if there is one. A collector never writes this zero, so it distinguishes a restored
+    tally from a counted one.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():

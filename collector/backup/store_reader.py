@@ -108,7 +108,7 @@ class StoredBucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShardCut:
-    """The content of a shard at one instant, without the counts of closed windows.
+    """A shard's *cut*: its content at one instant, without the counts of closed windows.
 
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
@@ -125,7 +125,7 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, even while it counts. This needs no permission to write.
+    """Reads a store, even while collectors count in it. This needs no permission to write.
 
     Every method raises StoreUnavailableError if the store does not respond.
     """

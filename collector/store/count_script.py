@@ -117,10 +117,10 @@ Every bucket can have eight buckets below it. On the lowest level alone, the buc
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""How long after the end of a day the store keeps the reports charged on that day, in seconds.
+"""How many seconds after the end of an allowance's day the store keeps its charged reports' number.
 
-Even if the store's clock is almost a day ahead of the collector's, the number of charged reports
-does not expire before the day has ended for the collector.
+Even if the store's clock is almost a day ahead of the collector's, this number does not expire
+before the day has ended for the collector.
 """
 
 FIRST_ADDITION = 11

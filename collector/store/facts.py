@@ -3,8 +3,8 @@
 The *facts* are basic properties of the store, such as the number of its shards (see `keys`).
 
 One fact is the number of the schema. A version of Hearsay gets a new number if older versions would
-misread the data that it stores. It keeps the number if it only adds keys that older versions
-ignore.
+misread the data that it stores. The number stays the same if the version only adds keys that older
+versions ignore.
 
 Another fact is the store's name. When a store is first used, its name is written to every shard. If
 a shard is emptied or replaced later, it does not have the name. Therefore, once the facts say that

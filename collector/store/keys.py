@@ -21,14 +21,15 @@ The id of an upload determines its shard.
 ``{shard}:windows``                         set: names of windows with a tally
 ``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
-``{shard}:duplicates``                      integer: how often an upload was sent again
+``{shard}:duplicates``                      integer: how often uploads were sent again
 ``{shard}:never``                           never exists: SET with XX, which changes nothing, tests
                                             whether the shard accepts writes
 ``{shard}:read``                            empty text: written after a read; once a replica has
                                             this write, it also has the data that was read
 ``{shard}:check``                           empty text: written by a check, and then removed
-``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;
-                                            expires a day later
+``{shard}:quota:NAME:END``                  integer: the number of reports charged to the allowance
+                                            NAME on the day that ends at END (Unix seconds);
+                                            expires a day after END
 ``{0}:look``                                JSON: the last snapshot of open windows and its time
 ==========================================  ===============================================
 No key contains an address or an arrival time. Only the depth of an id in its tree of buckets hints

@@ -170,7 +170,7 @@ class RedisStore:
         self.shards.remember_editions(editions)
 
     def require_writable(self) -> None:
-        """See TallyStore. To find out, this method attempts a write that changes nothing."""
+        """See TallyStore. The check consists of a write that changes nothing."""
         self.shards.require_any_writable()
 
     def _look(self, answered: Answered) -> str | bytes | None:
@@ -222,7 +222,7 @@ class RedisStore:
         return tuple(counts)
 
     def _members(self, name: str, answered: Answered | None = None) -> Iterator[frozenset[str]]:
-        """Yield, for each shard, the members of the shard's set of this name, such as CLOSED."""
+        """Yield, for each shard, the members of its set with a given name, such as CLOSED."""
         for members in self.shards.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
             yield frozenset(member.decode() for member in members)
 

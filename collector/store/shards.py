@@ -58,7 +58,7 @@ class Logs:
         return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
 
     def _ask(self, address: Address, metric: Callable[[Connection], bool]) -> bool:
-        """Return what a function returns for a connection to a server; False without response."""
+        """Call a function with a connection to a server; return False if there is no response."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
             return metric(connection)
         return False
@@ -91,8 +91,8 @@ An existing store keeps the number that it was created with.
 CLUSTER_SHARDS = 64
 """The number of shards of a new store on a cluster.
 
-The cluster can grow to this many masters, because each shard is on one master. With more shards,
-reading would be slower, because a tally is the sum of one part in each shard.
+Each shard is on one master, so a store can use at most this many masters. With more shards, reading
+would be slower, because a tally is the sum of one part in each shard.
 """
 
 EDITIONS_A_COMMAND = 1000
@@ -239,7 +239,12 @@ class Shards:
         self.router.confirm(answered, keys.READ)
 
     def require_own(self, answered: Answered | None = None) -> None:
-        """Check that no shard is lost. If so, the data that was read before is complete."""
+        """Check that no shard is lost. The data that was read before the check is then complete.
+
+        Raises:
+            StoreUnavailableError: if a shard is lost.
+
+        """
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_any_writable(self) -> None:
@@ -285,7 +290,10 @@ class Shards:
             self.router.ask(PackedCommand.packed(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
 
     def index(self, answered: Answered | None = None) -> dict[str, int]:
-        """Return the number of symbols of every tally by its name, METRIC:EDITION:WINDOW."""
+        """Return the index of tallies: each tally's number of symbols, by the tally's name.
+
+        Names have the form METRIC:EDITION:WINDOW.
+        """
         index: dict[str, int] = {}
         for flat in self.ask_own(lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES)), answered):
             index |= {name: int(symbols) for name, symbols in _decoded(flat).items()}

@@ -188,7 +188,7 @@ def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window
 
     Args:
         store: the store of the windows.
-        now_s: Unix seconds.
+        now_s: the current time (Unix seconds).
         grace_s: how long a window accepts reports after its end, in seconds.
 
     """

@@ -6,8 +6,8 @@ small stratum, or compute it as the difference between two readings. The followi
 this:
 
 * While a window is open, all strata of a question are folded. Otherwise, a stratum would get a
-tally of its own once it is no longer small, and a comparison with the snapshot before that would
-reveal reports.
+tally of its own once it is no longer small. From the difference between the snapshots before and
+after that, a reader could compute the tally that the stratum had while it was small.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
 * If the others have fewer than `LEAST_REPORTS` reports, the next smallest strata are also folded,
 until the others have enough reports or no strata are left. Otherwise, the others could consist of
@@ -39,7 +39,7 @@ With fewer reports, intervals would be useless, and people in the stratum could 
 
 
 def own_editions(registry: Registry) -> OwnEditions:
-    """Return the own edition of every edition that a registry defines; see `OwnEditions`."""
+    """Map each edition that a registry defines to its question's own edition; see `OwnEditions`."""
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
