@@ -1,9 +1,9 @@
 """Access control: a collector's keys, and the access file that lists them.
 
 A key is an entry of the access file. It contains the SHA-256 digest of its secret, but not the
-secret itself, which only the key's holder has. Secrets are long and random
-(`new_secret`), so nobody can derive a secret from its digest. Several keys may have the same name:
-for example, the old and the new key while a secret is being replaced.
+secret itself, which only the key's holder has. Secrets are long and random (`new_secret`), so
+nobody can derive a secret from its digest. Several keys may have the same name: for example, the
+old and the new key while a secret is being replaced.
 
 The file is parsed strictly, and a single error lists all of its mistakes.
 """
@@ -59,7 +59,7 @@ class AccessKey:
         role: the purpose of the key.
         digest: SHA-256 digest of the secret: 32 bytes.
         quota: for ``upload`` and ``relay``, the number of reports that all keys of this name
-            together may send in a UTC day; None without a limit.
+            together may send in a UTC day; None for no limit.
         metrics: for ``read``, the metrics whose tallies the key may read; None for all metrics.
         preliminary: for ``read``, whether the key may read tallies of open windows.
 

@@ -39,7 +39,7 @@ By then, remembered upload ids may have expired, or the operator may have added 
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The maximum time after which a client may retry if its key's daily quota is used up, in seconds.
+"""The longest wait, in seconds, that is asked of a client whose key has used up its daily quota.
 
 The client need not wait until the next day, because the operator may increase the quota earlier.
 """
@@ -153,8 +153,8 @@ def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCount
         counters.add(STORE_ERRORS)
     problem = _problem(error, clock)
     if problem.problem is Problem.INTERNAL_ERROR:
-        # The log line contains places in our code. It never contains the request, its address or
-        # its body (see collector.log).
+        # The log line contains the exception's type and lines of code. It never contains the
+        # request, its address or its body (see collector.log).
         _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
     counters.add(PROBLEMS, problem.problem.code)
     return problem.response()

@@ -56,7 +56,7 @@ FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
     "aof-timestamp-enabled": ("no", "its file keeps the times when uploads arrived"),
 }
-"""Settings with which a server does not store when uploads arrived.
+"""Settings that keep a server from recording when uploads arrive.
 
 For each setting: the required value, and the consequence of any other value.
 """
@@ -251,10 +251,11 @@ def _memory(used: Memory) -> CheckResult:
 
 
 def _clocks(ahead_s: float) -> CheckResult:
-    """Check the clock of the server that differs most from this machine's clock.
+    """Check whether the clocks of the servers and of this machine agree.
 
     Args:
-        ahead_s: how many seconds the server's clock is ahead; negative if it is behind.
+        ahead_s: the largest difference: how many seconds a server's clock is ahead of this
+            machine's; negative if it is behind.
 
     """
     if abs(ahead_s) >= APART_S:

@@ -63,7 +63,8 @@ class CollectorConfig:
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
-        redis_url: a Redis or Valkey server, ``redis://``, ``rediss://`` or ``unix://``; or None.
+        redis_url: the URL of a Redis or Valkey server, which begins with ``redis://``,
+            ``rediss://`` or ``unix://``; None for the embedded store.
         is_cluster: whether the server at ``redis_url`` is a node of a cluster.
         access_file: the file that lists the keys, or None.
         read_token: if there is no access file, the bearer token with which a client may read

@@ -55,7 +55,7 @@ class SharedCounters:
         """Use an existing file, or create a new file.
 
         Args:
-            row_bytes: the number of bytes in a row. In the file, a row begins at a page of memory.
+            row_bytes: the number of bytes in a row. In the file, each row occupies whole pages.
             descriptor: the file's descriptor, or None for a new file.
 
         Raises:
@@ -103,7 +103,7 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""The upper bounds, in seconds, of the buckets by which requests are counted.
+"""The upper bounds, in seconds, of the buckets in which requests are counted by their duration.
 
 The last bound is the time limit for a response of the store.
 """
@@ -120,8 +120,8 @@ ANSWERED, UNANSWERED = "answered", "unanswered"
 UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
 """Reasons why the uploads of a batch have no responses.
 
-No valid response arrived from the collector; the collector refused the relay key; or no device was
-waiting any longer when the batch could be sent.
+In this order: no valid response arrived from the collector; the collector refused the relay key; no
+device was waiting any longer when the batch could be sent.
 """
 
 LABELS: Mapping[str, tuple[str, ...]] = {

@@ -83,7 +83,7 @@ class SharedState:
 
     @classmethod
     def with_state(cls, served: Served) -> SharedState:
-        """Return a new shared state, which contains an object.
+        """Return a new shared state that contains this object.
 
         Raises:
             ConfigError: if no temporary file can be created or filled.
@@ -214,7 +214,7 @@ def require_as_closed(served: Access, new: Access) -> None:
 
 
 class Reloader:
-    """A thread that reloads the definitions and keys when their files change, until it is stopped.
+    """A thread that reloads the access file when it changes, and all files when this is requested.
 
     If a file cannot be used, the collector continues with what it has read before.
 

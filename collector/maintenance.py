@@ -29,7 +29,8 @@ class Health(NamedTuple):
         closed_windows: the number of closed windows.
         memory_used: the fraction of its memory that the fullest server uses; 0 before the first
             check.
-        open_reports: the reports by metric and open window, from the last snapshot of open windows.
+        open_reports: the number of reports by metric and open window, according to the last
+            snapshot of open windows.
         clock_is_suspected: whether all recent reports were refused because of their windows
             (`own_clock`).
         store_restarts: how often the embedded store has ended unexpectedly and was restarted;
@@ -175,7 +176,7 @@ class Maintenance:
                 # A ConfigError means that the embedded store has lost data, and may not even be
                 # running.
                 is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
-                if str(error) not in reasons:  # a lost connection may hide a worse problem
+                if str(error) not in reasons:  # a worse problem may follow a lost connection
                     _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
                 reasons.add(str(error))
                 # a count from before the error could be mistaken for a current count

@@ -26,7 +26,9 @@ _log = logging.getLogger(__name__)
 
 
 class WindowVerdicts(NamedTuple):
-    """How many reports were accepted, or refused because of their windows, since the start.
+    """How many reports were accepted, or refused because of their windows.
+
+    The numbers are sums since the collector started.
 
     Other refusals are left out, because they say nothing about a clock.
 

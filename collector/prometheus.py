@@ -2,10 +2,10 @@
 
 Only this module imports prometheus_client.
 
-The resources that each process uses, such as processor time, are a separate time series. A sum over
-the processes would decrease when a worker ends, and Prometheus would mistake this for a restart. A
-worker is named after its row of counters (see `counters`), such as worker-1. The worker that
-replaces it has the same name and continues the series, with another start time.
+The metrics of resources, such as processor time, have a separate series for each process. A sum
+over the processes would decrease when a worker ends, and Prometheus would mistake this for a reset
+of the counter. A worker is named after its row of counters (see `counters`), such as worker-1. The
+worker that replaces it has the same name and continues its series, with another start time.
 
 The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
 and reveal nothing about a single upload, report or request.
@@ -116,7 +116,7 @@ class _Exposition(Collector):
         self._gather = gather
 
     def describe(self) -> Iterable[Metric]:
-        """Return no names in advance. They are for detecting clashes between several sources."""
+        """Return no names in advance: prometheus_client would only use them to find duplicates."""
         return ()
 
     def collect(self) -> Iterable[Metric]:

@@ -33,7 +33,7 @@ Otherwise, it would stop all uploads.
 """
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
-"""The names of the settings to query."""
+"""The names of all settings that are checked."""
 
 
 def require_promise(

@@ -34,7 +34,8 @@ RETRY_INTERVAL_S = 60.0
 _log = logging.getLogger(__name__)
 
 TAKE_OUT_OF_INDEX = """
--- Moves the names of tallies from the index to the set of tallies that are being retired.
+-- Moves the names of tallies of closed windows from the index to the set of tallies that are being retired.
+-- Then removes windows without a tally from the set of windows with a tally.
 -- KEYS[1]: the key of the shard's set of closed windows.
 -- KEYS[2]: the key of the shard's index of tallies.
 -- KEYS[3]: the key of the shard's set of windows with a tally.
@@ -153,7 +154,10 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire tallies that are due, an hour after the last time or soon after a failure."""
+        """Retire the tallies that are due, unless less than an hour has passed since the last time.
+
+        After a failure, the next call that is at least RETRY_INTERVAL_S later tries again.
+        """
         now_s = self._clock()
         # if the next time is more than an hour ahead, the clock was set back: do not wait
         if 0 < self._next_s - now_s <= HOUR_S:

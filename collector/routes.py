@@ -56,7 +56,7 @@ class Service:
     Attributes:
         served: returns the current definitions and keys. A handler calls it only once for each
             upload or batch, so that all reports are judged with the same definitions.
-        store: the tallies.
+        store: the store in which uploads are counted.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.

@@ -51,9 +51,10 @@ This is more than the time limit for one response of the store.
 """
 
 MAX_CONNECTIONS = 512
-"""The maximum number of a worker's connections: half of the files that many systems allow.
+"""The maximum number of a worker's connections.
 
-Further connections wait in the kernel.
+This is half of the number of open files that many systems allow a process. Further connections wait
+in the kernel.
 """
 
 

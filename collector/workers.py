@@ -42,7 +42,7 @@ HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYT
 """The limits on the resources that a connection may use.
 
 Within 15 seconds, including the pause between two requests, a connection must send the complete
-head of a request. It may have 64 KiB of unread data.
+head of a request. It may have at most 64 KiB of unread data.
 
 HTTP/2 is not offered, because a single connection could contain hundreds of requests.
 """
@@ -117,7 +117,7 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Prepare this worker process: it ends if the main process dies, and without a traceback.
+    """Make this worker process end if the main process dies, and always end without a traceback.
 
     The log needs no preparation, because the server has already configured it.
     """

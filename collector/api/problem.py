@@ -25,7 +25,7 @@ TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
 class Problem(Enum):
     """The problems of the API, each with a stable code, a status, and a sentence for people.
 
-    After the sentence, a problem may list headers that its responses have in addition.
+    The sentence may be followed by the names of headers that only responses with this problem have.
     """
 
     INVALID_JSON = (

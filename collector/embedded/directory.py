@@ -40,7 +40,7 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""For each error number of a failed write that the disk causes, what the operator can do."""
+"""For each system error that a disk can cause, such as ENOSPC, the advice for the operator."""
 
 PROBE_BYTES = 4096
 """The size of a test file: one block, which does not fit on a full disk."""
@@ -61,7 +61,7 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow 104 bytes, and the server needs a few."""
+"""Maximum bytes of the socket's path. Some systems allow 104, of which the server uses a few."""
 
 
 def require_trusted(data_dir: Path) -> None:

@@ -1,4 +1,4 @@
-"""The *mark*, a file that records how long the embedded store's files have already been.
+"""The *mark*: a file that records the length that the embedded store's files have reached.
 
 The collector writes the mark next to the store's files about once a second. It contains the length
 of each increment file (see `aof`), and a checksum of the bytes up to that length. All these bytes
@@ -70,7 +70,7 @@ class Mark:
             Descriptions of the lost data, for people.
 
         Raises:
-            ConfigError: if no readable data remains.
+            ConfigError: if the remaining data cannot be read.
 
         """
         losses = self._losses()

@@ -31,7 +31,7 @@ not help.
 """
 
 STEADY_AFTER_S = 60.0
-"""How long a store must run, in seconds, until the first wait before a restart is short again."""
+"""If a store has run for this many seconds, the first wait before its restart is short again."""
 
 STOP_TIMEOUT_S = 10.0
 """Seconds until a store that does not end is killed. Acknowledged data is already on disk."""

@@ -342,8 +342,8 @@ def answers(url: str) -> bool:
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
     """Measure something, and check that the same server process responds before and afterwards.
 
-    The process has then completed every write that it began before the measurement. If the server
-    writes to disk before it responds, these writes are on disk.
+    If it responds both times, it has completed every write that it began before the measurement. If
+    the server writes to disk before it responds, these writes are on disk.
 
     Args:
         url: the server's URL.

@@ -45,7 +45,7 @@ TRIES = 2
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""The servers that responded, each with its connection: the tags of the answered commands.
+"""For each server that responded, and its connection: the tags of the commands that it answered.
 
 A tag is the text that determines the slot of a command, such as a shard's prefix (see
 `PackedCommand`).

@@ -1,9 +1,9 @@
 """The ASGI application of the relay, which responds to devices as a collector does.
 
-Only the upload in the body of a request is used. The relay encodes the upload again, so that white
-space and the order of members reveal nothing about a device. It reads, stores and forwards no
-address and no other header. Every response contains the same list of stopped questions, which no
-upload can change.
+The relay forwards nothing but the upload in the body of a request. It encodes the upload again, so
+that white space and the order of members reveal nothing about a device. It reads no addresses, and
+no headers except those that describe the body. Every response contains the same list of stopped
+questions, which no upload can change.
 
 A device sends the head and the body of a request together, so the body arrives within moments. An
 attacker may announce a body and withhold it. This occupies a connection, and memory for a body of
@@ -57,7 +57,7 @@ MOMENT_S = 0.5
 """The time in which every body may arrive (seconds), even if too many bodies are arriving."""
 
 TURN_S = 0.01
-"""The time between two checks of a request that waits because too many bodies are arriving (s)."""
+"""How often, in seconds, a waiting request checks whether too many bodies are still arriving."""
 
 MAX_ARRIVING = 512
 """The maximum number of bodies that are arriving at the same time.
@@ -109,7 +109,7 @@ class Room:
 
 
 class RelayApp:
-    """The ASGI application."""
+    """The ASGI application of a relay."""
 
     def __init__(
         self,

@@ -33,8 +33,8 @@ DEFAULT_GATHER_S = 5.0
 MAX_GATHER_S = 10.0
 """The maximum gathering time of a batch, in seconds.
 
-A device waits half a minute for its response. This time is enough to gather the batch and to get
-the collector's response.
+A device waits half a minute for its response. Within this time, the relay must gather the batch and
+get the collector's response.
 """
 
 DEFAULT_HELD = 4096

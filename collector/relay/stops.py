@@ -108,7 +108,7 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that have been listed for long enough, but find no space in the list."""
+        """Return the stops that are listed for long enough, but for which there is no space."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
