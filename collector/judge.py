@@ -29,11 +29,11 @@ get the same verdict.
 CLOCKS_APART_S = 7 * 86_400
 """The maximum difference, in seconds, between the clocks of two collectors on one store: a week.
 
-A device may send the same upload to two collectors. The id of an upload is stored under one of its
-windows, which depends on the collector's clock. Therefore the store searches for an id under every
-window that a collector within this difference may have chosen, so that nothing is counted twice. An
-upload may name 256 windows, but the store searches only about thirty of them, because searching a
-window takes as long as counting a report.
+A device may send the same upload to two collectors. The id of an upload is stored under one of the
+upload's windows, and a collector's clock decides under which one. So that nothing is counted twice,
+the store searches for an id under every window that a clock within this difference may have chosen.
+An upload may name 256 windows, but the store searches only about thirty of them, because searching
+a window takes as long as counting a report.
 """
 
 RULINGS = 4096
@@ -121,7 +121,7 @@ class _Ruling(NamedTuple):
         refusal: the reason to refuse the reports at any time, or None.
         out_of_time: the reason to refuse the reports at this time, because of their window; or
             None.
-        label: the tally to which the reports are added if they count.
+        label: the tally to which the reports are added if they are accepted.
         ends_at: the end of the window in Unix seconds.
         may_have_id: whether the id of an upload with such a report may already be stored under this
             window; see `Judgement.ends`.
@@ -142,7 +142,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The cached function that returns the rulings of one second, and what these depend on.
+    """The cached function that returns the rulings of one second, and the values behind them.
 
     Attributes:
         registry: the definitions of the metrics.

@@ -16,7 +16,7 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""If so many consecutive reports are refused because of their windows, the clock is suspected.
+"""If this many consecutive reports are refused because of their windows, the clock is suspected.
 
 One upload can contain 256 reports. Therefore a single attacker can cause the suspicion while no
 device sends reports. The next accepted report ends the suspicion.

@@ -202,8 +202,8 @@ def _wants_preliminary(key: AccessKey) -> bool:
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
     """Return a tally's counts for the response, with the names of their JSON members.
 
-    If more than half of a large tally's counts are 0, the zeros are left out, and a list of the
-    other counts' symbols is added.
+    If more than half of a large tally's counts are 0, only the other counts are returned, together
+    with their symbols.
     """
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):

@@ -32,7 +32,7 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""The maximum number of ids per script. A script writes so many ids in a few milliseconds."""
+"""The maximum number of ids per script, which writes them in a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
 """The maximum number of windows that one command closes.

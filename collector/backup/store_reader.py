@@ -173,10 +173,10 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard's content at one instant, without the buckets that are already known.
+        """Return a shard's content at one instant, without known buckets that have not changed.
 
         The server reads the shard in one step, during which it counts nothing. The step is short,
-        because known buckets that have not changed are left out.
+        because these buckets are left out.
 
         Args:
             shard: the shard's number.

@@ -211,7 +211,7 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Open a store that a collector uses, for a command.
+    """Open the store of a collector, so that a command can read or change it.
 
     The command's writes are as durable as reports: the store has recorded the --durability and
     --copies of the collector that started last, and the command uses them too.

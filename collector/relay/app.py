@@ -151,8 +151,8 @@ class RelayApp:
         except CollectorUnavailableError:
             response = self._problem(_retryable(Problem.COLLECTOR_UNAVAILABLE))
         except Exception as error:  # noqa: BLE001 whatever the error is, the device gets a response
-            # The log line names places in our code. It never contains the request, its address or
-            # its body.
+            # The log line contains the exception's type and lines of code. It never contains the
+            # request, its address or its body.
             _log.exception("a request failed: %s", type(error).__name__)
             response = self._problem(ProblemError(Problem.INTERNAL_ERROR))
         stopped = self._stopped()

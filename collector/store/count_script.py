@@ -302,8 +302,8 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
     """Parse the script's response.
 
     Returns:
-        The outcome of the upload; or the names of windows that were closed early, if nothing was
-        counted for this reason.
+        The outcome of the upload. If nothing was counted because windows of the upload were closed
+        early, the names of these windows.
 
     """
     if answer[0] == OVER_QUOTA:

@@ -100,7 +100,7 @@ def require_app(owner: str | None, app: str) -> None:
         app: the app of the registry with which the store is to be used.
 
     Raises:
-        ConfigError: if the apps differ. The message says how to continue if this is intended.
+        ConfigError: if the apps differ. The message says how to continue if the app was renamed.
 
     """
     if owner not in (None, app):
