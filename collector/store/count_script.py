@@ -170,7 +170,8 @@ COUNT_UPLOAD = f"""
 -- ARGV[1]: the store's name.
 -- ARGV[2]: the upload id, 16 bytes.
 -- ARGV[3]: the bytes to store next to the id (see `pack`); empty if no report is accepted.
--- ARGV[4]: the ends of the windows under which the id may already be stored, the latest first.
+-- ARGV[4]: the ends of the windows under which the id may already be stored, the latest first, with
+--   spaces in between.
 -- ARGV[5]: the end of the window under which to store the id; 0 if no report is accepted.
 -- ARGV[6]: the time when the id expires; 0 if no report is accepted.
 -- ARGV[7]: the name of the allowance; empty if there is no allowance, as are the next three.
