@@ -1,6 +1,7 @@
-"""The mechanisms. Each module defines the probabilities of one mechanism, and names its source.
+"""The mechanisms: how a device perturbs an answer.
 
-This package imports kinds, channels and epsilon from `client_sdk.protocol`.
+Most modules define one mechanism: its probabilities, and their source in the literature. From
+`client_sdk.protocol`, they import only the definitions of kinds, channels and epsilon.
 """
 
 from __future__ import annotations

@@ -1,18 +1,24 @@
 """Balanced designs: block designs in which every two values share the same number of blocks.
 
-`block_design` defines the probabilities. Because values and pairs of values are balanced, the
-variance for k values is *exactly* that of selecting subsets of s among v values. If v is k and s is
-the best size, no channel has a smaller variance (Ye & Barg 2018). If v is a prime slightly above k,
-the variance is about 1 + 2 (v - k) / k**2 times as large, and there are fewer symbols.
+A report names a block, which is a set of s of the values 0..v-1. Blocks that contain the answer are
+more likely than others. There are k possible answers; if v is above k, the other values are never
+answers. `block_design` defines the probabilities.
 
-`balanced_choice` considers the designs with at most `MAX_SYMBOLS` symbols. Among those whose
-variance is within `TOLERANCE` of the minimum of all channels, it returns the one with the fewest
-symbols. If there are none, it returns the design with the smallest variance. The choice for a
-number of values and an epsilon never changes within a schema number.
+Every value is in equally many blocks, and so is every pair of values. Therefore the variance of an
+estimated share is *exactly* the same as if every set of s values were a block (subset selection).
+If v is k and s is the best size, no channel has a smaller variance (Ye & Barg 2018). If v is a
+prime slightly above k, the variance is about 1 + 2 (v - k) / k**2 times as large, but there are
+fewer symbols.
+
+`balanced_choice` considers the designs with at most `MAX_SYMBOLS` symbols. Among the designs whose
+variance exceeds the minimum of all channels by at most one part in `TOLERANCE`, it returns the one
+with the fewest symbols. If there is no such design, it returns the design with the smallest
+variance. While the schema number of the registry stays the same, the same k and epsilon always lead
+to the same design.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
-differential privacy" (balanced pairs are sufficient, with k(k - 1)/2 + 1 symbols). The module
-`difference_family` derives the blocks.
+differential privacy" (balanced pairs are sufficient for the minimum variance, and k(k - 1)/2 + 1
+symbols are enough). The module `difference_family` computes the blocks.
 """
 
 from __future__ import annotations
@@ -40,41 +46,47 @@ MAX_SYMBOLS: Final = 2**16
 """The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""A variance may exceed the minimum by one part in 4,000, too little to matter."""
+"""The variance of a design may exceed the minimum of all channels by one part in 4,000, which is
+too little to matter."""
 
 PRIMES_TRIED: Final = 12
-"""The number of primes, from k upward, to try. With larger primes, the variance is too large."""
+"""The number of primes v that are tried for k answers, from the smallest prime of at least k
+upward. With larger primes, the variance would be too large."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
-"""The minimum block size if v is not prime. Random blocks of 2 are rarely balanced. Besides, a
-cyclic design already contains all blocks of 2."""
+"""The minimum block size if v is not prime, and blocks are therefore drawn at random. Random blocks
+of two values are rarely balanced. They are not needed, either: a cyclic design already contains all
+blocks of two values."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
-"""The maximum number of proper divisors of a number of points above 128. With more divisors, the
-search for starters is slow (seconds for 168 points), because their weights seldom fit into 64 bits.
-"""
+"""The maximum number of proper divisors of a v above `ANY_DIVISORS_UP_TO`. With more divisors, the
+weights of random blocks seldom fit into 64 bits, so that the search for such blocks would be slow
+(seconds for v = 168)."""
 
 UNIT: Final = 2**40
-"""The unit of odds and variances. They are integers, because fractions would be too slow."""
+"""Odds and variances are integers in units of 1 / `UNIT`, because fractions would be too slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalancedDesign(BlockDesign):
-    """The channel whose blocks are the shifts of weighted base blocks.
+    """The channel whose blocks are computed from a few starters. A starter is a block of s values.
 
-    Base block b is starter b // M times multiplier b % M, where M is the number of multipliers. The
-    multiples of a single starter form a family.
+    If all values of a starter are multiplied by a *multiplier*, modulo v, the result is a *base
+    block*. If a shift is then added to all values, modulo v, the result is a block. With M
+    multipliers, base block b is starter b // M times multiplier b % M. The base blocks from the
+    same starter form a family, and are equally likely.
 
     Attributes:
-        inputs: k, at most v.
-        points: v, a prime or k.
-        block_size: s, from 3 to v - 2.
-        order: the number of units of Z_v that map a starter to itself; 1 if v is not prime.
+        inputs: k, the number of possible answers, at most v.
+        points: v, the modulus, which is k or a prime.
+        block_size: s, the number of values in a block, from 2 to v - 2.
+        order: the number of factors that map a starter to itself if its values are multiplied by
+            the factor, modulo v; 1 if v is not prime.
         starters: the numbers of the starters, in ascending order.
-        weights: the relative frequencies at which the starters are drawn.
+        weights: for each starter, the relative frequency at which it is drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
@@ -93,16 +105,17 @@ class BalancedDesign(BlockDesign):
     _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Compute the weights' running sums, and list the multipliers."""
+        """Compute the running sums of the weights, and list the multipliers."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
         object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
 
     @classmethod
     def build(cls, request: ChannelRequest) -> BalancedDesign:
-        """Return the channel of the design that `balanced_choice` selects.
+        """Return the channel for a question, with the design that `balanced_choice` selects.
 
         Raises:
-            ValueError: if no design has few enough symbols.
+            ValueError: if every design for this number of answers has more than `MAX_SYMBOLS`
+                symbols.
 
         """
         inputs, odds = request.size, request.epsilon.odds
@@ -115,19 +128,19 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel whose report contains the answer as often as epsilon allows."""
         starters, weights = zip(*balanced_starters(points, block_size).items(), strict=True)
         keep = keep_within(epsilon, points, block_size)
         return cls(inputs, points, block_size, order, starters, weights, keep)
 
     @property
     def base_blocks(self) -> int:
-        """The number of base blocks: every multiple of every starter."""
+        """The number of base blocks: one for each starter and each multiplier."""
         return len(self.starters) * len(self._multipliers)
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "inputs": self.inputs,
             "points": self.points,
@@ -139,7 +152,7 @@ class BalancedDesign(BlockDesign):
         }
 
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the ascending values of base block ``index``, from 0 to base_blocks - 1."""
+        """Return the values of base block ``index`` in ascending order."""
         starter, place = divmod(index, len(self._multipliers))
         members = self._values(starter)[: self.block_size]
         return tuple(sorted(self._multipliers[place] * member % self.points for member in members))
@@ -149,9 +162,9 @@ class BalancedDesign(BlockDesign):
         return self._multipliers[multiple] * self._values(starter)[place] % self.points
 
     def _values(self, starter: int) -> tuple[int, ...]:
-        """Return all values: the members of a starter, then the others.
+        """Return the values 0..v-1: first the members of a starter, then all others.
 
-        The order is derived on first use.
+        The result is computed when it is first needed, and then cached.
         """
         values = self._orders.get(starter)
         if values is None:
@@ -161,14 +174,15 @@ class BalancedDesign(BlockDesign):
 
 
 class Design(NamedTuple):
-    """A balanced design. Designs sort by variance and then by symbols, the first two fields.
+    """A balanced design. Designs sort by their variance, then by their number of symbols.
 
     Attributes:
-        variance: n times the variance of a share in a uniform population, in units of 2**-40.
+        variance: n times the variance of a share that is estimated from n reports, in units of
+            2**-40, if all answers are equally common.
         symbols: the maximum number of symbols.
-        points: v.
-        block_size: s.
-        order: the number of units that map a starter to itself.
+        points: v, the modulus, which is k or a prime.
+        block_size: s, the number of values in a block.
+        order: the number of factors that map a starter to itself, as in `BalancedDesign`.
 
     """
 
@@ -180,7 +194,7 @@ class Design(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """The designs of v points whose starters are unions of orbits of some units."""
+    """The designs with the same v and the same order, which differ in their block size."""
 
     points: int
     order: int
@@ -189,7 +203,11 @@ class _Family(NamedTuple):
 
 
 def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
-    """Return the design of k values at e**epsilon = ``odds``; None if all have too many symbols."""
+    """Return the best design for ``inputs`` answers at e**epsilon = ``odds``.
+
+    The module's docstring defines which design is best. The result is None if every design has more
+    than `MAX_SYMBOLS` symbols.
+    """
     scaled = int(odds * UNIT)
     families = [*_of_all_values(inputs), *(family for prime in _primes(inputs) for family in _of_prime(prime))]
     designs = [design for family in families for design in _designs(family, inputs, scaled)]
@@ -203,7 +221,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield the designs of a family whose block sizes are nearest to the best block size."""
+    """Yield the designs of a family whose block size is nearest to the best block size."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}
@@ -213,7 +231,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the family of designs with v = k points, unless k is prime or has many divisors."""
+    """Yield the family of designs with v = k, unless v is prime or has many divisors."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))
@@ -222,7 +240,7 @@ def _of_all_values(points: int) -> Iterator[_Family]:
 
 
 def _of_prime(prime: int) -> Iterator[_Family]:
-    """Yield the families of designs of a prime v, one for each order of units."""
+    """Yield the families of designs with a prime v: one family for each possible order."""
     units = prime - 1
     divisors = [divisor for divisor in range(1, isqrt(units) + 1) if units % divisor == 0]
     for order in {*divisors, *(units // divisor for divisor in divisors)} - {units}:
@@ -239,7 +257,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _variance(inputs: int, points: int, size: int, odds: int) -> int:
-    """Return n times the variance of a share in a uniform population, in units of 2**-40."""
+    """Return the `Design.variance` of a design. ``odds`` is e**epsilon in units of 2**-40."""
     others = UNIT * (points - size)
     total = (points - 1) * (odds * size + others)
     own = odds * size * (points - 1)

@@ -1,14 +1,18 @@
-"""Block designs: a report names a block of d values, which is a shifted base block.
+"""Block designs: a report names a block of d values; blocks with the answer are more likely.
 
-A symbol represents a block: the values of a base block, each plus a shift, modulo v. With a known
-probability, the block contains the answer; otherwise, it does not. In both cases, a base block is
-drawn with a probability in proportion to its weight, and a shift is drawn uniformly. Because of the
-shifts, the channel treats all values alike. Therefore a few base blocks can replace all C(v, d)
-subsets.
+The values are 0..v-1. A *base block* is a fixed set of d values. If the same shift is added to all
+its values, modulo v, the result is a *block*, and each symbol represents one block. For example,
+with v = 7, the base block {0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
+
+The device draws a base block, with a probability in proportion to its weight. Then it draws a
+shift: with a known probability, one for which the block contains the answer; otherwise, one for
+which it does not. In both cases, all possible shifts are equally likely. Because of the shifts, the
+channel treats all values alike. Therefore a few base blocks can replace all C(v, d) sets of d
+values.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
-distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (the channel of all
-subsets, whose variance block designs approach).
+distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (the channel whose
+blocks are all sets of d values; block designs approach its variance).
 """
 
 from __future__ import annotations
@@ -24,13 +28,14 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 
 class BlockDesign(Channel):
-    """The channel whose blocks are the shifts of weighted base blocks.
+    """The channel whose blocks are shifted base blocks.
 
-    Symbol b * v + shift represents the values of base block b, each plus ``shift``, modulo v. The
-    base blocks form families of equal size, and all base blocks of a family have the same weight.
+    Symbol b * v + shift represents the block that consists of each value of base block b plus
+    ``shift``, modulo v. The base blocks are divided into families of equal size; all base blocks of
+    a family have the same weight.
 
     Attributes:
-        points: v, at least the number of inputs.
+        points: v, the modulus, at least the number of inputs.
         block_size: d, the number of values of a block.
         base_blocks: the number of base blocks.
         weights: for each family, the relative frequency at which each of its base blocks is drawn.
@@ -69,15 +74,15 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the ascending values of base block ``index``, from 0 to base_blocks - 1."""
+        """Return the values of base block ``index`` in ascending order."""
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return the value at a place in a base block's order: members first, then the others."""
+        """Return a member of a base block if ``place`` is below d; otherwise, another value."""
 
     @property
     def symbols(self) -> int:
-        """The number of blocks: every shift of every base block."""
+        """The number of symbols: one for each shift of each base block."""
         return self.base_blocks * self.points
 
     @property
@@ -100,17 +105,21 @@ class BlockDesign(Channel):
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the values in a symbol's block; all values if the block contains none of them."""
+        """Return the inputs in a symbol's block. If the block contains no input, return all inputs.
+
+        A block may contain no input if v is larger than the number of inputs.
+        """
         index, shift = divmod(symbol, self.points)
         held = sorted((value + shift) % self.points for value in self.base_block(index))
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random base block, shifted so that it does or does not contain the value.
+        """Return the symbol of a random block that contains the value or, for a lie, does not.
 
-        A member and a non-member are always drawn. If only the needed value were drawn, the time of
-        the draw could reveal which of the two was needed. The draw of the base block does not
-        depend on the value.
+        First a base block is drawn, independently of the value. Then a member of the base block and
+        a value outside are drawn, and the base block is shifted so that one of the two becomes
+        ``value``. Both are drawn, although only one is needed. Otherwise, the time of the draw
+        could reveal whether the report is a lie.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]
@@ -124,6 +133,6 @@ class BlockDesign(Channel):
 
 
 def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
-    """Return the largest keep-probability within the requested epsilon, times 2**64."""
+    """Return the largest `keep_numerator` of a design whose epsilon is within the requested one."""
     weight = epsilon.odds * block_size
     return int(COIN_SCALE * weight / (weight + points - block_size))

@@ -1,13 +1,13 @@
-"""The catalog of mechanisms. It selects and builds the channel for a definition.
+"""The catalog of mechanisms, which selects and builds the channel for a question.
 
-A registry may name any mechanism of its schema. If a version of Hearsay does not have this
-mechanism, it refuses the definition. It never substitutes another mechanism, because a registry
-must have the same meaning in every version.
+A question in the registry may name its mechanism. A version of Hearsay that does not have this
+mechanism refuses the question. It never substitutes another mechanism, because a registry must have
+the same meaning in every version.
 
-A registry may also say ``auto``. The choice for a kind and an epsilon never changes within a schema
-number of the registry. For k values, a balanced design has the smallest variance of all channels,
-or nearly so. ``auto`` prefers a mechanism with fewer symbols if its variance is within 0.5% of the
-minimum.
+With ``mechanism = "auto"``, this module chooses the mechanism. While the schema number of the
+registry stays the same, the same kind and epsilon always lead to the same mechanism. For k values,
+a balanced design has the smallest variance of all channels, or nearly so. ``auto`` prefers a
+mechanism with fewer symbols if its variance exceeds the minimum by at most 0.5%.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,27 +24,30 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
-"""A square table. Each number is the utility of reporting the column's value when the row's value
-is true."""
+"""A square table: the utility of a report, for each true value (row) and each reported value
+(column). The most useful reports have the largest utilities."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""Variances up to 0.5% above the minimum are accepted: 200 more devices in 40,000 offset that."""
+"""The maximum ratio of a mechanism's variance to the minimum. If the variance is 0.5% larger,
+40,200 devices are as good as 40,000."""
 
 FEW_COUNTS = 32
-"""If there are at most this many possible counts, ``auto`` treats each count as a category, whose
-share is estimated without bias. If there are more, it selects a mechanism for ranges of numbers."""
+"""If a count has at most this many possible values, ``auto`` treats each value as a category, whose
+share is estimated without bias. If it has more, ``auto`` selects a mechanism for ranges of numbers.
+"""
 
 
 class ChannelRequest(NamedTuple):
-    """The properties of a question that determine its mechanism.
+    """The properties of a question that determine its channel.
 
     Attributes:
         kind: the definition of the possible answers.
-        epsilon: the maximum cost of a report.
-        has_no_answer: whether there is an input for "no answer".
-        delta: the delta, if the mechanism has one; otherwise None.
-        utility: the utility of each reported value for each true value, if the registry sets it for
-            the mechanism; otherwise None.
+        epsilon: the requested epsilon, which limits what a report reveals.
+        has_no_answer: whether the channel needs an input for "no answer", because a device also
+            reports if nothing was recorded.
+        delta: the delta in the question's definition; None if it sets none.
+        utility: the utility of each reported value for each true value; None if the question's
+            definition sets none.
 
     """
 
@@ -56,15 +59,16 @@ class ChannelRequest(NamedTuple):
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """The possible forms of the inputs; a mechanism must support one of them."""
+        """The forms that the inputs may have, such as ``labels``. A mechanism must support one."""
         return ("labels",) if self.has_no_answer else self.kind.shapes
 
     @property
     def size(self) -> int:
-        """The number of inputs, each of which represents one answer.
+        """The number of inputs, if each input represents one answer.
 
         Raises:
-            ValueError: if there are too many inputs, or inputs do not represent answers.
+            ValueError: if the inputs do not represent single answers, or if there are more than
+                `MAX_CATEGORIES` answers.
 
         """
         size = self.kind.size
@@ -75,23 +79,25 @@ class ChannelRequest(NamedTuple):
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
-        """Return the number of points of the channel's grid, at most ``most``."""
+        """Return the number of grid points to which numbers are rounded, at most ``most``."""
         return cast("Grid", self.kind).points(most)  # only mechanisms for grids call this
 
 
 class Mechanism(NamedTuple):
-    """A mechanism that a registry may name.
+    """A mechanism that a question in a registry may name.
 
     Attributes:
-        name: its name.
-        builder: ``module:class`` of a channel that has a class method ``build``. The module is
-            imported on first use, so that a device loads only the mechanisms of its registry.
+        name: its name in the registry.
+        builder: the class of its channel, written as ``module:class``. The class has a class method
+            ``build``. The module is imported on first use, so that a device loads only the
+            mechanisms of its registry.
         shape: the form of inputs that it supports, one of the `Kind.shapes`.
-        statistics: the statistics of numbers that can be estimated; empty if inputs are not
-            numbers.
-        options: the keys of a question's table that only this mechanism uses.
-        is_permanent: whether it can report permanent answers. If so, its inputs are answers, or the
-            two ends of a range. Each number is then always rounded to the same end.
+        statistics: the statistics of numbers that can be estimated from its reports, such as
+            ``mean``; empty if its inputs are not numbers.
+        options: the keys of a question's table that only this mechanism uses, such as ``delta``.
+        is_permanent: whether it can report permanent answers, which a device draws once and reuses
+            in later reports. Its inputs are then answers, or the two ends of a range. In the second
+            case, a device always rounds the same number to the same end.
 
     """
 
@@ -103,19 +109,24 @@ class Mechanism(NamedTuple):
     is_permanent: bool = False
 
     def takes(self, request: ChannelRequest) -> bool:
-        """Whether the mechanism supports a request's inputs, and one of the kind's statistics."""
+        """Whether the mechanism supports the form of a request's inputs and the request's kind."""
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind permits the mechanism's options and one of its statistics."""
+        """Whether a kind allows the mechanism.
+
+        The kind must allow all `options` of the mechanism. If the mechanism has `statistics`, the
+        kind must support one of them.
+        """
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
 
     def build(self, request: ChannelRequest) -> Channel:
-        """Return the channel of a request.
+        """Return the mechanism's channel for a request.
 
         Raises:
-            ValueError: if there is no such channel; the message says what to change.
+            ValueError: if the mechanism has no channel for the request; the message says what to
+                change.
 
         """
         module, _, name = self.builder.partition(":")
@@ -213,17 +224,17 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
     permanent: RequestedEpsilon | None = None,
     has_no_answer: bool = False,
 ) -> Channel:
-    """Return the channel of a definition.
+    """Return the channel that a question's definition determines.
 
     Args:
         kind: the definition of the possible answers.
-        epsilon: the maximum cost of a report.
-        mechanism: the mechanism's name.
-        delta: the delta, if the mechanism has one; otherwise None.
-        utility: the utility of each reported value for each true value, if the definition sets it
-            for the mechanism; otherwise None.
-        permanent: the epsilon of permanent answers, if reports are drawn from these; otherwise
-            None.
+        epsilon: the requested epsilon, which limits what a report reveals.
+        mechanism: the mechanism's name, or ``auto``.
+        delta: the delta in the question's definition; None if it sets none.
+        utility: the utility of each reported value for each true value; None if the definition sets
+            none.
+        permanent: the requested epsilon of permanent answers; None if each report is drawn from the
+            true answer itself.
         has_no_answer: whether there is an additional input for "no answer".
 
     Raises:
@@ -304,9 +315,15 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
-    """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
+    """Return the name of the mechanism that ``auto`` chooses if an answer is one of several values.
 
-    It is used wherever shares are estimated: categories, ordinals, pairs, small counts and sets.
+    The same choice applies wherever the shares of answers are estimated: for categories, ordinals,
+    pairs, small counts and sets.
+
+    Args:
+        inputs: the number of values.
+        odds: e**epsilon.
+
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 takes 2 ms
 
@@ -319,12 +336,20 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 
 
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
-    """Return the name of the mechanism for sets of at most ``drawn`` values.
+    """Return the name of the mechanism that ``auto`` chooses for sets.
 
-    This mechanism gives the share of a rare value the smallest variance. K-ary randomized response
-    favors all members of a set. Blocks around members are better if there are many values and
-    epsilon is small: blocks around two drawn members, or, for sets of one, a design. Asking about
-    one drawn value is best if a set may contain most of the values.
+    Three mechanisms are compared by the variance with which they estimate the share of a rare
+    value. With k-ary randomized response, all members of a set are more likely to be reported than
+    other values. With blocks, a report names a block of values, and blocks that contain a randomly
+    drawn member, or one of two drawn members (``pair-geometry``), are more likely than others; this
+    is better if there are many values and epsilon is small. With ``one-of``, a report says whether one randomly drawn value is a member;
+    this is best if a set may contain most of the values.
+
+    Args:
+        values: the number of values.
+        drawn: the maximum number of members of a set.
+        odds: e**epsilon.
+
     """
     from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 2 ms
 
@@ -351,12 +376,12 @@ def _balanced(inputs: int, odds: Fraction) -> Iterator["Candidate"]:
 
 
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
-    """Return the name of the mechanism for a statistic of a number.
+    """Return the name of the mechanism that ``auto`` chooses for a number or a count.
 
     Args:
-        statistic: ``mean``, ``distribution`` or ``quantiles``.
-        answers: the number of possible counts if their shares are estimated; None if only the mean
-            is.
+        statistic: the statistic to estimate: ``mean``, ``distribution`` or ``quantiles``.
+        answers: the number of possible values of a count whose statistic is not the mean; otherwise
+            None.
         odds: e**epsilon.
 
     """

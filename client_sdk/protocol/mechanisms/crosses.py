@@ -1,21 +1,26 @@
-"""Crosses: a report describes the label and one feature, which is randomly drawn.
+"""Crosses: a report is about one randomly drawn feature of a model, together with the label.
+
+A model predicts a label, yes or no, from features. The values of each feature are divided into
+parts. A *cell* of a feature is a pair of one of its parts and a label. For example, a feature with
+3 parts has 6 cells.
 
 An input is a tuple with one cell for each feature. A coin that does not depend on the cells draws a
 feature. The cell of this feature is reported by k-ary randomized response or a cyclic design, and
-the symbol reveals the feature. A mixture of channels with the same epsilon has the same epsilon.
-The epsilon is valid for any two inputs, even if they differ in all features, because the draw of
-the feature does not depend on the cells.
+the symbol reveals which feature was drawn. Each feature's channel has the same epsilon, and so does
+their mixture. This epsilon is valid for any two inputs, even if they differ in all features,
+because the draw of the feature does not depend on the cells.
 
 Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
 "Answering range queries under local differential privacy", section 4).
 
-The alternative is a vector of the products of all features. For d coordinates, the vector has about
-d**2 numbers, each with as much noise as the whole vector. Crosses estimate only the relation of
-each feature to the label, and assume that features are independent given the label. A vector learns
-more, but with more features it needs more devices. There is a similar choice for cells: a third of
-a range gets more reports than a sixth, but says less about each value. docs/research/models.md
-contains measurements, on real data, of the number of devices at which one choice becomes better
-than the other.
+The alternative to crosses is to report a vector that contains the products of all features. If the
+features have d coordinates, this vector has in the order of d**2 numbers, and the noise increases
+with their number. Crosses estimate only the relation of each feature to the label, and assume that
+features are independent given the label. A vector contains more information, but with more features
+it needs more devices. The number of parts requires a similar choice: if a range has 3 parts instead
+of 6, each part gets more reports, but says less about each value. For both choices,
+docs/research/models.md measures on real data at which number of devices one alternative becomes
+better than the other.
 """
 
 from __future__ import annotations
@@ -40,17 +45,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Crosses(Channel):
-    """The channel from a cell of each feature to a symbol of one feature.
+    """The channel from one cell for each feature to a symbol that is about one feature.
 
     Attributes:
         cells: for each feature, its number of cells, at least 2.
         block_sizes: for each feature, the number of cells that a symbol represents; 1 for k-ary
             randomized response.
-        base_blocks: for each feature, the number of base blocks; 1 for k-ary randomized response.
+        base_blocks: for each feature, the number of base blocks of its cyclic design; 1 for k-ary
+            randomized response.
         keep_numerators: for each feature, the probability that the symbol represents the true cell,
             times 2**64.
-        features: for each feature, its channel; derived.
-        firsts: for each feature, the first of its symbols; derived.
+        features: for each feature, the channel of its cells; computed from the attributes above.
+        firsts: for each feature, the number of its first symbol; computed from the attributes
+            above.
 
     """
 
@@ -64,7 +71,7 @@ class Crosses(Channel):
     firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Derive the channels and the first symbols of the features."""
+        """Compute the channel and the first symbol of each feature."""
         laws = zip(self.cells, self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         features = tuple(level_channel(*law) for law in laws)
         object.__setattr__(self, "features", features)
@@ -72,13 +79,13 @@ class Crosses(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Crosses:
-        """Return the channel for the cells of a model's features."""
+        """Return the channel for a question that trains a model by crosses."""
         pairs: tuple[int, ...] = request.kind.pairs  # type: ignore[attr-defined] # no other kind has them
         return cls.within(request.epsilon, pairs)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel within an epsilon, for features with these numbers of cells."""
+        """Return the channel for features with these numbers of cells, within an epsilon."""
         chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -99,7 +106,7 @@ class Crosses(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "cells": self.cells,
             "block_sizes": self.block_sizes,
@@ -109,7 +116,7 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio for a feature, because two inputs may differ in all features."""
+        """The largest worst ratio of a feature's channel; two inputs may differ in all features."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
@@ -123,37 +130,43 @@ class Crosses(Channel):
         return self.features[feature].probability(own, given[feature]) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return a symbol of a random feature; ``value`` has a cell for each feature.
+        """Return a symbol for a randomly drawn feature; ``value`` has a cell for each feature.
 
-        The draw of the feature does not depend on the value, although it affects the number of
-        coins.
+        The draw of the feature does not depend on ``value``. The number of further coins may depend
+        on which feature was drawn, but the symbol reveals this anyway.
         """
         feature = coins.below(self.inputs)
         return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)
 
 
 BINS: Final = 6
-"""The number of equal parts of a number's range, each of which is combined with the label."""
+"""The number of equal parts into which the range of a number is divided by default."""
 
 FEW_BINS: Final = 3
-"""The number of parts if few reports are expected. Smaller parts would get too few reports."""
+"""The number of parts if few reports are expected. More and smaller parts would get too few reports
+each."""
 
 FEW_FEATURES: Final = 10
-"""The maximum number of features for crosses. With more, each feature would be drawn too rarely."""
+"""The maximum number of features for which ``auto`` chooses crosses. With more features, each one
+would be drawn too rarely."""
 
 DEVICES: Final = 1300
-"""A vector predicts better if at least DEVICES * coordinates**3 / epsilon**2 devices report."""
+"""A vector of products predicts better than crosses if at least DEVICES * coordinates**3 /
+epsilon**2 devices report. Here, ``coordinates`` is the total number of coordinates of the features.
+"""
 
 FEW_REPORTS: Final = 4000
-"""If fewer than FEW_REPORTS * features / epsilon**2 devices report, 3 cells usually beat 6."""
+"""If fewer than FEW_REPORTS * features / epsilon**2 devices report, dividing ranges into 3 parts is
+usually better than dividing them into 6."""
 
 
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
-    """Whether crosses are expected to predict better than a vector of products.
+    """Whether crosses are expected to predict the label better than a vector of products.
 
     Args:
         features: the number of features.
-        coordinates: the number of coordinates of all features.
+        coordinates: the total number of coordinates of the features: 1 for a number, and m - 1 for
+            a choice of m values.
         odds: e**epsilon.
         population: the expected number of reporting devices.
 

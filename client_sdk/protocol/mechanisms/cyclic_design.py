@@ -1,7 +1,8 @@
-"""Cyclic designs: the blocks of d values are shifts of pseudo-random base blocks, modulo k.
+"""Cyclic designs: a report names a block of d values; blocks with the answer are more likely.
 
-`block_design` defines the probabilities and names its sources. All base blocks have the same
-probability.
+The values are 0..k-1. A block consists of the values of a base block, each plus the same shift,
+modulo k. Base blocks are pseudo-random, and equally likely. `block_design` defines the
+probabilities and names its sources.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
-"""With this block size, base blocks contain every difference, and are therefore exactly balanced.
-Base blocks of larger sizes are pseudo-random."""
+"""Blocks of two values are not pseudo-random: the base blocks are {0, 1}, {0, 2} and so on, so that
+every pair of values occurs equally often."""
 
 WORDS_OF = b"hearsay cyclic design 1"
-"""The prefix of the input of the hash that yields pseudo-random base blocks. It is followed by k, d
-and i, as 8 big-endian bytes each."""
+"""The first bytes of the text that is hashed to draw a base block. The number of values, the block
+size and the index of the base block follow, as 8 big-endian bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class CyclicDesign(BlockDesign):
-    """The channel whose blocks are the shifts of ``base_blocks`` base blocks.
+    """The channel whose blocks are shifted pseudo-random base blocks.
 
     Attributes:
-        inputs: k, at least 3.
-        block_size: d, from 2 to k - 1.
-        base_blocks: j, the number of base blocks.
+        inputs: k, the number of values, at least 3.
+        block_size: d, the number of values in a block, from 2 to k - 1.
+        base_blocks: the number of base blocks.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
 
     """
@@ -51,10 +52,10 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel of the design that `designs` selects.
+        """Return the channel for a question, with the block size that `designs.design_of` selects.
 
         Raises:
-            ValueError: if there is no design for this number of values.
+            ValueError: if there is no cyclic design for this number of values.
 
         """
         block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
@@ -62,7 +63,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel whose report contains the answer as often as epsilon allows."""
         return cls(inputs, block_size, base_blocks, keep_within(epsilon, inputs, block_size))
 
     @property
@@ -72,7 +73,7 @@ class CyclicDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "inputs": self.inputs,
             "block_size": self.block_size,
@@ -81,12 +82,12 @@ class CyclicDesign(BlockDesign):
         }
 
     def base_block(self, index: int) -> tuple[int, ...]:
-        """Return the ascending values of base block ``index``, from 0 to base_blocks - 1.
+        """Return the values of base block ``index`` in ascending order.
 
-        A block of two values is {0, index + 1}. For larger blocks, the SHAKE-256 of `WORDS_OF`, k,
-        d and the index gives each value a word, which is a 64-bit big-endian integer. The block
-        consists of the d values with the smallest words. If two words are equal, the lower value
-        comes first.
+        A base block of two values is {0, index + 1}. For larger base blocks, SHAKE-256 hashes
+        `WORDS_OF`, the number of values, the block size and the index. The result is a list of
+        64-bit big-endian integers, one word for each value. The base block consists of the d values
+        with the smallest words. If two words are equal, the lower value comes first.
         """
         return self._order(index)[: self.block_size]
 
@@ -94,9 +95,10 @@ class CyclicDesign(BlockDesign):
         return self._order(index)[place]
 
     def _order(self, index: int) -> tuple[int, ...]:
-        """Return all values: the members of a base block, then the others, each in ascending order.
+        """Return the members of a base block, then all other values, both in ascending order.
 
-        The order is derived on first use: a device reports only a few of the hundred base blocks.
+        The result is computed when it is first needed, because a device uses only a few of about a
+        hundred base blocks.
         """
         order = self._orders.get(index)
         if order is None:

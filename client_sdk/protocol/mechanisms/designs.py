@@ -1,12 +1,16 @@
-"""Selects a mechanism's design for k values and an epsilon by formulas for the variance.
+"""Selects the best design of a mechanism for k values and an epsilon.
 
-The design of a named mechanism never changes within a schema number of the registry.
+A *design* is the choice of a channel's sizes. For the mechanism ``cyclic-design``, it is the block
+size and the number of base blocks; for ``projective-geometry``, it is a prime and a dimension.
+Formulas for the variance determine which design is best. While the schema number of the registry
+stays the same, the same mechanism, k and epsilon always lead to the same design.
 
 No channel has a smaller variance than subset selection with the best subset size d (Ye & Barg 2018,
 "Optimal schemes for discrete distribution estimation under locally differential privacy", theorem
-III.1). Block designs reach or nearly reach this minimum with few symbols (Park, Nam & Lee 2023;
-Feldman, Nelson, Nguyen & Talwar 2022). Among a mechanism's designs whose variance is within 2% of
-the smallest, the design with the fewest symbols is used.
+III.1). In subset selection, a report names any d of the k values; subsets with the answer are more
+likely. Block designs reach or nearly reach the same variance with fewer symbols (Park, Nam & Lee
+2023; Feldman, Nelson, Nguyen & Talwar 2022). Among a mechanism's designs whose variance exceeds the
+smallest one by at most 2%, the design with the fewest symbols is used.
 """
 
 from __future__ import annotations
@@ -20,36 +24,38 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""The maximum ratio of a variance to the minimum variance. A difference of 2% does not matter, and
-fewer symbols save time and memory everywhere."""
+"""The maximum ratio of the selected design's variance to the smallest variance. A difference of 2%
+does not matter, and fewer symbols save time and memory everywhere."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """The maximum number of symbols of a cyclic design. A tally then takes at most half a megabyte."""
 
 MAX_LEVEL_SYMBOLS = 2**9
-"""The maximum number of symbols of a level in a hierarchical histogram. More base blocks would slow
-down every estimate."""
+"""The maximum number of symbols of one level of a hierarchical histogram, or of one feature of
+`crosses`. More base blocks would slow down every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""The maximum number of base blocks. With 128 base blocks, the variance is 1 + 1/128 times the
-minimum. More base blocks could reduce it by less than one percent."""
+"""The maximum number of base blocks if they are pseudo-random. With 128 base blocks, the variance
+is 1 + 1/128 times the minimum. More base blocks could reduce it by less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
-"""The maximum number of symbols of a geometry. A tally (64-bit counters) takes up to 128 MB."""
+"""The maximum number of symbols of a projective geometry. A tally of 64-bit counters then takes up
+to 128 MB."""
 
 LARGEST_PRIME = 4093
 """The largest prime whose projective plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
 
 
 class Candidate(NamedTuple):
-    """A mechanism with its design.
+    """A mechanism with one of its designs.
 
     Attributes:
-        variance: n times the variance of a share, averaged over a uniform population.
+        variance: n times the variance of a share that is estimated from n reports, if all values
+            are equally common.
         symbols: the number of output symbols.
         name: the mechanism's name.
         design: block size and number of base blocks for a cyclic design; prime and dimension for a
-            geometry; otherwise empty.
+            projective geometry; otherwise empty.
 
     """
 
@@ -60,7 +66,7 @@ class Candidate(NamedTuple):
 
 
 def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the `Candidate.design` of a mechanism for ``inputs`` values at e**epsilon = ``odds``.
+    """Return the best design of mechanism ``name`` for ``inputs`` values and e**epsilon.
 
     Raises:
         ValueError: if the mechanism has no design for this number of values.
@@ -73,7 +79,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
 
 
 def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    """Yield the candidate of each mechanism that has a design for ``inputs`` values."""
+    """Yield the best design of each mechanism that has a design for ``inputs`` values."""
     candidates = list(_candidates(inputs, odds))
     least = min(candidate.variance for candidate in candidates)
     for name in dict.fromkeys(candidate.name for candidate in candidates):
@@ -83,10 +89,12 @@ def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 
 
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
-    """Return a tree level's block size and number of base blocks; 1, 1 for k-ary response.
+    """Return the block size and the number of base blocks of a cyclic design with few symbols.
+
+    The result is (1, 1) if k-ary randomized response is better.
 
     Args:
-        inputs: the number of nodes, from 2 to half of `MAX_LEVEL_SYMBOLS`.
+        inputs: the number of values, from 2 to half of `MAX_LEVEL_SYMBOLS`.
         odds: e**epsilon.
 
     """
@@ -123,39 +131,50 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share, with subset selection of ``size`` among ``inputs``.
+    """Return the `Candidate.variance` of subset selection, in which a report names several values.
 
-    The variance is averaged over a uniform population. With ``size`` 1, the mechanism is k-ary
-    randomized response. ``inputs`` is at least 2, and ``size`` from 1 to inputs - 1.
+    Args:
+        inputs: the number of values, at least 2.
+        size: the number of values that a report names, from 1 to inputs - 1. With 1, the mechanism
+            is k-ary randomized response.
+        odds: e**epsilon.
+
     """
     return _average_variance(inputs, *_support(inputs, size, odds))
 
 
 def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a share near 0, with subset selection."""
+    """Return `subset_variance` for the share of a value that almost no device has."""
     supported, unsupported = _support(inputs, size, odds)
     return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probability that a subset contains the answer, and the one for any other value."""
+    """Return the probabilities that a reported subset contains the answer, or another value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
 
 
 def best_subset_size(inputs: int, odds: Fraction) -> int:
-    """Return the subset size with minimum variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
+    """Return the size with the smallest variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
     near = int(inputs / (odds + 1))
     sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)
     return min(sizes, key=lambda size: subset_variance(inputs, size, odds))
 
 
 def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a balanced design, averaged over a uniform population.
+    """Return the `Candidate.variance` of a balanced design.
 
-    Each input is supported by ``block`` of the ``points`` symbols. Any two inputs are supported
-    together by ``common`` symbols.
+    A symbol *supports* the inputs for which it is most likely.
+
+    Args:
+        inputs: the number of values.
+        points: the number of symbols.
+        block: the number of symbols that support any single input.
+        common: the number of symbols that support both of any two inputs.
+        odds: e**epsilon.
+
     """
     total = odds * block + points - block
     return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
@@ -168,10 +187,10 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 
 
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
-    """Return the sizes of the smallest geometry PG(t-1, prime) with at least ``inputs`` points.
+    """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
 
-    The sizes are the number of points, the number of points on a hyperplane, the number of points
-    that two hyperplanes share, and t, which is at least 3.
+    The sizes are the number of points, at least ``inputs``; the number of points on a hyperplane;
+    the number of points that two hyperplanes share; and t, which is at least 3.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:
@@ -180,7 +199,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield up to two primes on each side of a center; the best prime is near 1 + odds."""
+    """Yield up to two primes on each side of a center. The best prime is near 1 + e**epsilon."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

@@ -1,18 +1,22 @@
-"""Blocks of Z_v in which every value, and every pair of values, occurs equally often.
+"""The blocks of balanced designs: every value, and every pair of values, occurs equally often.
 
-A starter is a block of s values. Its base blocks are the products of the starter and each
-multiplier. The symbols of a channel are all shifts of all base blocks modulo v. The shifts balance
-the values. Multipliers are units of Z_v, one from each coset of the group that consists of 1, -1
-and the units that map the starter to itself. Therefore two differences occur equally often if they
-have the same greatest common divisor with v.
+The values are 0..v-1, and all arithmetic is modulo v. A *starter* is a block of s values.
+Multiplying its values by a *multiplier* yields a *base block*, and adding a shift to the values of
+a base block yields a block. The design contains the blocks for all multipliers and all shifts.
+
+The shifts balance the values. They also ensure that two pairs with the same difference occur
+equally often. Multipliers are units, which are values that have no common divisor with v. There is
+one multiplier for each coset of the group that consists of 1, -1 and the units that map the starter
+to itself. Therefore two differences occur equally often if they have the same greatest common
+divisor with v.
 
 If v is prime, all pairs are then balanced for any starter. The starter is a union of cosets of a
 group of units, so that few multipliers are needed (Wilson 1972, "Cyclotomy and difference families
-in elementary abelian groups", section 3). If v is not prime, random starters are drawn until
-weights exist with which the differences of the starters have the right average for each divisor of
-v. Such weights exist eventually, because the average over all blocks is right. They are computed in
-integers. The number of starters needed is at most the number of divisors of v above 1 (Caratheodory
-1911).
+in elementary abelian groups", section 3). If v is not prime, several random starters are combined,
+each with a weight. They are drawn until weights exist with which, for each divisor of v,
+differences that are multiples of the divisor occur as often as on average over all possible blocks.
+Such weights exist as soon as enough starters are drawn. They are computed in integers. The number
+of starters needed is at most the number of divisors of v above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -29,9 +33,10 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights, by column index, for which the weighted sum is a multiple of the totals.
+    """Return weights with which the weighted sum of columns is a multiple of the totals.
 
-    There are at most as many weights as equations. All weights are positive integers without a
+    The result maps the indices of some columns to their weights; all other weights are 0. There are
+    at most as many weights as equations. All weights in the result are positive integers without a
     common divisor. If there are no such weights, return None.
 
     This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
@@ -64,7 +69,10 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the row that limits the entering weight most; of equal rows, the lowest column's."""
+    """Return the index of the row that limits the weight of the entering column most.
+
+    If several rows limit it equally, choose the one whose column in the basis has the lowest index.
+    """
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:
@@ -84,12 +92,12 @@ def _eliminated(row: Row, pivot: Row, entering: int, scale: int) -> Row:
 
 
 WORDS_OF = b"hearsay balanced design 1"
-"""The prefix of the bytes that are hashed to draw starters. It is followed by v, s and the
-starter's number, as 8 big-endian bytes each."""
+"""The first bytes of the text that is hashed to draw a starter. The number of values v, the block
+size s and the number of the starter follow, as 8 big-endian bytes each."""
 
 REMEMBERED = 128
-"""The sizes of the caches for starters and for their weights. A device uses about twenty starters
-for each metric."""
+"""The maximum number of starters, and of sets of weights, that are cached. A device uses about
+twenty starters for each metric."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -98,20 +106,25 @@ def proper_divisors(points: int) -> Row:
 
 
 def multipliers(points: int, order: int) -> tuple[int, ...]:
-    """Return the smallest unit of each coset of the group of -1 and the units of an order."""
+    """Return the multipliers of a starter: the smallest unit of each coset of a group.
+
+    The group consists of the units u with u**order = 1 modulo v, and of their negatives.
+    """
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
     return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
-    """Return all values: the s members of a starter first, then the others.
+    """Return the values 0..v-1: first the s members of a starter, then all others.
 
-    If v is prime, the values are listed coset by coset, for the group of units of this order. The
-    cosets are sorted by their smallest values. The value 0 comes first if the order is above 1 and
-    s is one more than a multiple of the order; otherwise, it comes last. If v is not prime, values
-    are sorted by their words, which are 64-bit big-endian integers from the SHAKE-256 of
-    `WORDS_OF`, v, s and the starter's number. If two words are equal, the lower value comes first.
+    If v is prime, the values are listed coset by coset, for the group of units u with u**order = 1.
+    The cosets are sorted by their smallest values. The value 0 comes first if the order is above 1
+    and s is one more than a multiple of the order; otherwise, it comes last.
+
+    If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The result is a
+    list of 64-bit big-endian integers, one word for each value. The values are sorted by their
+    words. If two words are equal, the lower value comes first.
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -123,7 +136,10 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return weights by starter number with which any two values share equally many blocks."""
+    """Return the starters of a design: the number of each starter, with its weight.
+
+    With these weights, any two values occur together equally often.
+    """
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
@@ -138,7 +154,10 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights with which the differences have the right average for each divisor."""
+    """Return weights of some of the starters with which all pairs of values are balanced.
+
+    The result maps the number of a starter to its weight; it is None if there are no such weights.
+    """
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)
@@ -169,7 +188,7 @@ def _subgroup(points: int, order: int) -> set[int]:
 
 
 def _cosets(points: int, group: set[int]) -> Iterator[Row]:
-    """Yield the cosets of a group of units, sorted by their smallest values; 0 is left out."""
+    """Yield the cosets of a group of units, sorted by their smallest value; leave out 0."""
     seen: set[int] = set()
     for value in range(1, points):
         if value not in seen:

@@ -1,18 +1,19 @@
-"""A random member of a set is reported. The draw itself makes the set more private.
+"""Sets: a device draws one member of its set, and reports only this member.
 
-An input is a padded set of m elements, which are inputs of a channel with K inputs. One element is
-drawn uniformly and sent through this channel. The distribution for a set is therefore the mean of
-the distributions for its elements.
+A set contains at most m of k values. If it contains fewer, it is padded with *dummies*, which are
+inputs that represent no value. The result is a *padded set* of m elements. One element is drawn
+uniformly, and perturbed by a channel with K inputs, called the member's channel. The distribution
+of the symbol is therefore the mean of the distributions for the m elements.
 
-With k-ary randomized response, a symbol favors a single input, and therefore at most one of m
-different elements. If the channel's worst ratio is r, the worst ratio of sets is 1 + (r - 1) / m.
-Therefore r may be as large as 1 + m (e**epsilon - 1). The symbols of all m elements are then
-e**epsilon times as likely as other symbols. Dummies must differ, too, so there are m dummies, and K
-is k + m.
+A symbol *favors* the inputs for which it is most likely. With k-ary randomized response, a symbol
+favors a single input, and therefore at most one of m different elements. If the worst ratio of the
+member's channel is r, the worst ratio of sets is only 1 + (r - 1) / m. Therefore r may be as large
+as 1 + m (e**epsilon - 1). The symbols of all m elements are then e**epsilon times as likely as
+other symbols. Because the dummies in a set must differ, too, there are m dummies, and K is k + m.
 
-With a design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of sets
-is then r, and a single dummy is enough. In this case, K is k + 1, and the empty set contains the
-dummy m times.
+With a block design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of
+sets is then r, and a single dummy is enough. In this case, K is k + 1, and the empty set is padded
+to m times the same dummy.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (all members are favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren 2016,
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DrawnMember(Channel):
-    """The channel from a padded set to the report of one of its members.
+    """The channel from a padded set to a report about one of its elements.
 
     Attributes:
-        member: the channel from a drawn member to a symbol.
-        drawn: m, the number of members in a padded set, one of which is drawn.
-        favored: the maximum number of members that a symbol favors: 1 or m.
+        member: the channel from the drawn element to a symbol.
+        drawn: m, the number of elements in a padded set, one of which is drawn.
+        favored: the maximum number of elements of a set for which the same symbol is most likely: 1
+            or m.
 
     """
 
@@ -53,14 +55,23 @@ class DrawnMember(Channel):
 
     @classmethod
     def build(cls, mechanism: Mechanism, request: ChannelRequest) -> DrawnMember:
-        """Return the channel of sets in which a mechanism for labels reports the drawn member."""
+        """Return the channel for a question about sets; ``mechanism`` perturbs the drawn member."""
         if mechanism.name != K_ARY:
             return cls(mechanism.build(request), request.kind.drawn, request.kind.drawn)
         return cls.favoring_all(request.epsilon, request.size - 1, request.kind.drawn)
 
     @classmethod
     def favoring_all(cls, epsilon: RequestedEpsilon, values: int, drawn: int) -> DrawnMember:
-        """Return the channel that favors all members of a set of k values, by k-ary response."""
+        """Return the channel that perturbs the drawn member by k-ary randomized response.
+
+        A report then names any member of the set e**epsilon times as often as any other value.
+
+        Args:
+            epsilon: the requested epsilon.
+            values: the number of values.
+            drawn: the number of elements in a padded set.
+
+        """
         of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
         return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)
 
@@ -71,22 +82,26 @@ class DrawnMember(Channel):
 
     @property
     def inputs(self) -> int:
-        """K, the number of values and dummies."""
+        """The number of values and dummies."""
         return self.member.inputs
 
     @property
     def symbols(self) -> int:
-        """The number of symbols of the member's channel."""
+        """The number of symbols of the channel that perturbs the drawn member."""
         return self.member.symbols
 
     @property
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the member's channel, and m."""
+        """The integers that define the member's channel, and the size of a padded set."""
         return {**self.member.integers, "drawn": self.drawn}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio between a set with the most favored members and a set without any."""
+        """The largest ratio of a symbol's probabilities for two sets.
+
+        The symbol is most likely for as many elements as possible of one set, and for no element of
+        the other.
+        """
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
     @property
@@ -95,7 +110,7 @@ class DrawnMember(Channel):
         return self.member
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given) for a padded set of m inputs."""
+        """Return P(symbol | given), where ``given`` is a padded set of inputs."""
         return sum((self.member.probability(symbol, each) for each in given), Fraction(0)) / self.drawn
 
     def likeliest(self, symbol: int) -> Sequence[int]:
@@ -103,10 +118,13 @@ class DrawnMember(Channel):
         return self.member.likeliest(symbol)
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol of a random member; the draw is the same for every set."""
+        """Return a symbol for a randomly drawn member. The draw does not depend on the set."""
         return self.member.perturb(value[coins.below(self.drawn)], coins)
 
 
 def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
-    """Return the worst ratio for a member's k-ary response that gives sets the ratio ``odds``."""
+    """Return the worst ratio of the k-ary randomized response that perturbs a drawn member.
+
+    The worst ratio for padded sets of ``drawn`` elements is then ``odds``.
+    """
     return 1 + (odds - 1) * drawn

@@ -1,9 +1,10 @@
 """Exponential mechanism: a device reports a value more often, the more useful the value is.
 
 Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
-2014, section 3.4. In these sources, P(y | x) is proportional to e**(epsilon u(x, y) / (2
-sensitivity)), which wastes up to half of epsilon. This module increases the scale as long as the
-ratios in the table of integers do not exceed e**epsilon.
+2014, section 3.4. In these sources, the probability of reporting y if x is true is proportional to
+e**(scale * u(x, y)). Here, u is the utility, and the scale is epsilon / (2 sensitivity), which
+wastes up to half of epsilon. This module increases the scale as long as no ratio of two
+probabilities, computed from the channel's integers, exceeds e**epsilon.
 """
 
 from __future__ import annotations
@@ -23,45 +24,50 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
-"""The maximum number of values. Scaling the distances of this many values takes a tenth of a
-second. Scaling a registry's table with as many different utilities takes two or three seconds."""
+"""The maximum number of values. With so many values, finding the scale takes a tenth of a second if
+utilities are distances, and two or three seconds if the registry sets as many different utilities.
+"""
 
 TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
-"""The unit of e**utility while a row is scaled. Only the final integers define the channel."""
+"""While the weights are computed, powers of e are integers in units of 1 / 2**128. Only the final
+weights define the channel."""
 
 NOTHING_FROM = -90
-"""An exponent up to this one counts as minus infinity. The exact fraction of e**exponent for far
-lower exponents would exhaust the memory."""
+"""If an exponent x is at most this number, e**x counts as 0. The exact fraction of e**x for a far
+lower x would exhaust the memory."""
 
 DOUBLINGS = 64
-"""The maximum number of doublings of the textbook's scale. Only a table whose symbols reveal
-nothing would need more doublings."""
+"""The maximum number of times that the scale is doubled, starting from the textbook's epsilon / (2
+sensitivity). Only a table whose symbols reveal nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The minimum of a table's worst ratio divided by e**epsilon. Below it, noise is wasted."""
+"""A table of weights is refused if its worst ratio is below this share of e**epsilon: it would
+contain more noise than epsilon requires."""
 
 RESOLVED_BITS = 44
-"""The minimum probability is 2**-44. Rounding to integers would change smaller ones too much."""
+"""Every probability is at least 2**-44. Rounding to integer weights would change smaller
+probabilities too much."""
 
 HALVINGS = 16
-"""The number of bisections after the last doubling. They compute the largest scale to within
-2**-16."""
+"""The number of bisections after the last doubling. They determine the largest possible scale to
+within one part in 2**16."""
 
 RANK_PRIME = 2**61 - 1
-"""The table's rank is computed modulo this prime. Full rank modulo a prime implies full rank. One
-in 2**54 tables of full rank is refused by mistake."""
+"""The rank of the table of weights is computed modulo this prime. A table with full rank modulo a
+prime has full rank. One in 2**54 tables with full rank does not have it modulo this prime, and is
+refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Channel):
-    """The channel of a table of weights.
+    """The channel that a table of weights defines.
 
     Attributes:
-        weights: one row per true value with one weight per symbol, at least 1; every row adds up to
-            ``TOTAL``.
+        weights: one row for each true value, with one weight for each symbol. Each weight is at
+            least 1, and every row adds up to ``TOTAL``.
 
     """
 
@@ -71,15 +77,19 @@ class Exponential(Channel):
     _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute each row's running sums, so that bisection always takes the same time."""
+        """Compute each row's running sums, so that drawing a symbol always takes the same time."""
         object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Exponential:
-        """Return the channel for the registry's utility, or for the distances on a scale.
+        """Return the channel for the utilities that a question sets.
+
+        If the question sets no utilities, use the distances between its ordered values
+        (`by_distance`).
 
         Raises:
-            ValueError: if the registry sets no utility and the values have no order.
+            ValueError: if the question sets no utilities and its values have no order, or if it has
+                an input for "no answer".
 
         """
         if request.has_no_answer:
@@ -90,7 +100,7 @@ class Exponential(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
-        """Return the table with the largest scale whose epsilon is within the request.
+        """Return the channel with the largest scale for which epsilon is within the request.
 
         Raises:
             ValueError: if the utilities do not distinguish every value from the others, or if they
@@ -132,12 +142,12 @@ class Exponential(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel: the rows, one after the other."""
+        """The integers that define the channel: all weights, row by row, and the number of rows."""
         return {"inputs": self.inputs, "weights": tuple(weight for row in self.weights for weight in row)}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio within a column, because all rows have the same sum."""
+        """The largest ratio of two weights in a column. All rows of the table have the same sum."""
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -150,7 +160,9 @@ class Exponential(Channel):
 
 
 def by_distance(values: int) -> Utility:
-    """Return the utilities of a scale: values farther from the truth have lower utilities.
+    """Return utilities for ordered values: values farther from the truth have lower utilities.
+
+    The utility is minus the distance. For three values, the first row is 0, -1, -2.
 
     Raises:
         ValueError: if there are more than `MAX_VALUES` values.
@@ -173,7 +185,11 @@ def _gaps(utility: Utility) -> list[list[int]]:
 
 
 def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
-    """Return the weights at a scale, rounded down; each row's most useful value gets the rest."""
+    """Return the table of weights, each in proportion to e**(scale * gap) within its row.
+
+    Weights are rounded down. The most useful value of each row, with a gap of 0, gets the
+    remainder, so that the row adds up to `TOTAL`.
+    """
     heights = {gap: _height(scale * gap) for gap in {gap for row in gaps for gap in row}}
     table = []
     for row in gaps:

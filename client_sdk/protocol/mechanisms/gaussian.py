@@ -4,9 +4,9 @@ Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential
 (the distribution); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy:
 analytical calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). In
 this module, the weights of the noise are integers, and the noise is cut off where its probability
-is negligible. Sigma is the smallest value for which the delta of the resulting table is at most the
-requested delta. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to
-epsilon 1.)
+is negligible. The standard deviation sigma is the smallest one for which the exact delta of these
+weights is at most the requested delta. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon
+is valid only up to epsilon 1.)
 
 Delta is not the probability that a report reveals more than epsilon. This probability is at least
 delta, and usually several times as large. `Gaussian.chance_beyond` computes it.
@@ -27,37 +27,40 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of inputs, with 32 cells between them. Sigma is about as large as the range or larger.
-Rounding a number to a point therefore adds less than a thousandth to the variance."""
+"""The number of grid points to which numbers are rounded; there are 32 cells between them. Sigma is
+about as large as the range or larger. Rounding therefore adds less than a thousandth to the
+variance."""
 
 STEPS_PER_CELL = 8
-"""The steps of sigma per cell. With 8 steps, noise is at most half a percent larger than needed."""
+"""Sigma is a multiple of 1/8 of a cell, which is the distance between two grid points. Therefore it
+is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
-"""The maximum number of cells that noise covers on each side of the range. The tally then takes
-half a megabyte, and the weights are computed in a few tenths of a second."""
+"""The maximum absolute value of the noise, in cells. The tally then takes half a megabyte, and the
+weights are computed in a few tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""The maximum sigma, in steps. Even at the largest delta, the noise reaches beyond four sigma, so a
-larger sigma would exceed `MAX_REACH`."""
+"""The maximum sigma, in steps of 1/8 of a cell. Even at the largest delta, the noise reaches beyond
+four sigma, so that a larger sigma would exceed `MAX_REACH`."""
 
 WORKING_BITS = 192
 """The precision of intermediate fractions. Only the final integers define the channel."""
 
 CENTER_BITS = 46
-"""The weight of noise 0 is 2**46. With at most 2**16 symbols, the total stays below 2**64."""
+"""The weight of noise 0 is 2**46. With at most 2**16 symbols, the sum of all weights stays below
+2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""When the probability of all larger noise is below this share of delta, it is negligible. The
-noise is cut off one range beyond this point."""
+"""Noise beyond some size is negligible if its total probability is below this share of delta. The
+noise is cut off at this size plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(AdditiveNoise):
-    """Gaussian noise, with a symbol for each possible sum of input and noise: m = k + 2 * reach.
+    """The channel that adds Gaussian noise, with a symbol for each possible sum of input and noise.
 
     Attributes:
-        odds: e**epsilon, for the epsilon that belongs to ``delta``.
+        odds: e**epsilon, for the epsilon to which ``delta`` belongs.
 
     """
 
@@ -67,10 +70,10 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Gaussian:
-        """Return the channel for a question's definition, which must set delta.
+        """Return the channel that a question's definition determines; it must set delta.
 
         Raises:
-            ValueError: if the registry does not set a delta.
+            ValueError: if the definition does not set delta.
 
         """
         if request.delta is None:
@@ -83,9 +86,14 @@ class Gaussian(AdditiveNoise):
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
         """Return the channel with the least noise whose exact delta is at most the requested one.
 
+        Args:
+            epsilon: the requested epsilon.
+            delta: the requested delta.
+            points: the number of grid points to which numbers are rounded.
+
         Raises:
-            ValueError: if the noise would reach beyond `MAX_REACH`, or if its weights cannot
-                represent delta.
+            ValueError: if the noise would exceed `MAX_REACH`, or if 64-bit weights cannot represent
+                a delta this small.
 
         """
         if delta * 2**CENTER_BITS < 1 / NEGLIGIBLE:
@@ -116,16 +124,20 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """e**epsilon for the epsilon that belongs to ``delta``; some symbols have larger ratios."""
+        """The value e**epsilon. Some symbols have a larger ratio; `delta` limits their effect."""
         return self.odds
 
     @property
     def delta(self) -> Fraction:
-        """The largest hockey-stick divergence of any two inputs at ``odds``, exactly."""
+        """The largest hockey-stick divergence (see `exceeding`) of any two inputs, exactly."""
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:
-        """Return the hockey-stick divergence at ``odds`` of two inputs ``distance`` cells apart."""
+        """Return the hockey-stick divergence of two inputs that are ``distance`` cells apart.
+
+        It is the sum, over all symbols, of the excess of P(symbol | first input) over ``odds``
+        times P(symbol | second input). Negative excesses count as 0.
+        """
         numerator, denominator = self.odds.as_integer_ratio()
         places = range(-self.reach, self.reach + 1)
         padded = dict(zip(places, (self.weights[abs(place)] for place in places), strict=True))
@@ -133,11 +145,11 @@ class Gaussian(AdditiveNoise):
         return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:
-        """Return the exact maximum probability of a symbol that shifts odds by more than a ratio.
+        """Return the exact maximum probability that a report shifts odds by more than ``ratio``.
 
-        Such a symbol is more than ``ratio`` times as likely for one input as for another. The
-        maximum is taken over all inputs. It is therefore also valid for an answer that is rounded
-        at random to an input.
+        A report does this if its symbol is more than ``ratio`` times as likely for one input as for
+        another. The maximum is taken over all inputs of the sender. It is therefore also valid for
+        an answer that is rounded at random to one of two inputs.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1
@@ -162,8 +174,9 @@ def _too_far(steps: int, points: int) -> ValueError:
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
     """Return the weights of noise 0, 1, … up to the cut-off; sigma is in cells.
 
-    Each weight is rounded down, but never to 0. e**(-n**2 / (2 sigma**2)) is a product of n
-    factors, each of which is the previous factor times e**(-1 / sigma**2).
+    The weight of noise n is 2**46 times e**(-n**2 / (2 sigma**2)), rounded down, but at least 1.
+    The power is a product of n factors, each of which is the previous factor times e**(-1 /
+    sigma**2).
     """
     unit = 1 << WORKING_BITS
     factor = int(exp_floor(-1 / (2 * sigma**2)) * unit)

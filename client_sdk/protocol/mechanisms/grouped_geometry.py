@@ -1,15 +1,17 @@
-"""Grouped geometry: a group is drawn, and the input's cell in this group is reported.
+"""Grouped geometry: a device draws a group, and reports the hash of its text in this group.
 
-An input has a cell in every group, each from 0 to K - 1. The channel draws the group with coins
-that do not depend on the input, and reports the cell by a projective geometry. The symbol reveals
-the group. If the group depended on the answer, the group could reveal the answer, and ratios of
-probabilities would be infinite.
+Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. An input of
+the channel is a tuple with the text's cell in every group. The channel draws a group with coins
+that do not depend on the text, and perturbs the text's cell in this group by a projective geometry.
+The symbol reveals the group. If the draw of the group depended on the text, the group could reveal
+the text, and ratios of probabilities would be infinite.
 
-A group on a level receives the leading bits of a text; a confirming group receives all bits. The
-text's cell is the group's hash of these bits. Groups, weights and hashes are derived only from the
-question. The hash is multilinear over the integers modulo 2**31 - 1, then reduced modulo the number
-of cells. In each group, the probability that two texts share a cell is about one over the number of
-cells, independently of other groups (Carter & Wegman 1979, "Universal classes of hash functions").
+There are two types of groups. Each group on a *level* hashes only the leading bits of a text. From
+such groups, frequent texts are discovered level by level. A *confirming* group hashes all bits, to
+confirm the discovered texts. Groups, weights and hashes are derived only from the question's
+definition. The hash is multilinear over the integers modulo 2**31 - 1, then reduced modulo K. In
+each group, the probability that two texts share a cell is about 1/K, independently of other groups
+(Carter & Wegman 1979, "Universal classes of hash functions").
 
 Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
 projective geometry", section 3. Source of the groups of devices: Bassily, Nissim, Stemmer &
@@ -36,14 +38,16 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""The maximum ratio, in either direction, of a geometry's points to the desired number."""
+"""A projective geometry may have at most this many times the desired number of points, and must
+have at least the desired number divided by it."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""The penalty, as a share of the variance, for twice or half the desired number of points."""
+"""When geometries are compared, the variance counts as this share larger if a geometry has twice or
+half the desired number of points."""
 
 
 class Geometry(NamedTuple):
-    """PG(dimension - 1, prime) and its number of points."""
+    """The projective geometry PG(dimension - 1, prime), with its number of points."""
 
     prime: int
     dimension: int
@@ -52,7 +56,7 @@ class Geometry(NamedTuple):
 
 @lru_cache
 def geometry_for(odds: Fraction, cells: int) -> Geometry:
-    """Return the best geometry with about ``cells`` points for e**epsilon = ``odds``.
+    """Return the best projective geometry with about ``cells`` points, one for each cell.
 
     The variance of a cell's share hardly depends on the number of cells. With fewer cells, tallies
     are smaller. With more cells, fewer texts share a cell.
@@ -74,7 +78,11 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield geometries of the right size, with the points per hyperplane and per two of them."""
+    """Yield each projective geometry with an acceptable number of points, and two sizes.
+
+    The sizes are the number of points on a hyperplane, and the number of points that two
+    hyperplanes share.
+    """
     prime = 2
     while prime * prime <= FARTHEST * cells:
         common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
@@ -87,10 +95,11 @@ def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class GroupedGeometry(Channel):
-    """The channel from one cell per group to the symbols of all groups.
+    """The channel from one cell for each group to a symbol of one randomly drawn group.
 
     Attributes:
-        geometry: the channel of a cell; all its K points are inputs.
+        geometry: the channel that perturbs the cell of the drawn group. Each of its K points is an
+            input.
         weights: the weight of each group. The probability of a group is its weight over the sum.
 
     """
@@ -107,35 +116,35 @@ class GroupedGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> GroupedGeometry:
-        """Return the channel for a text's cells and groups."""
+        """Return the channel for a question whose answers are texts."""
         kind: Any = request.kind  # a text: no other kind has cells
         prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells)
         return cls.within(request.epsilon, prime, dimension, tuple(group.weight for group in kind.groups(points)))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...]) -> GroupedGeometry:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that favors the text's cell as strongly as epsilon allows."""
         points = (prime**dimension - 1) // (prime - 1)
         return cls(ProjectiveGeometry.within(epsilon, points, prime, dimension), weights)
 
     @property
     def inputs(self) -> int:
-        """K. An input is a tuple with one cell, from 0 to K - 1, for each group."""
+        """K, the number of cells. An input is a tuple with one cell for each group."""
         return self.geometry.symbols
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: K per group."""
+        """The number of symbols: as many for each group as the group has cells."""
         return len(self.weights) * self.inputs
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {**self.geometry.integers, "weights": self.weights}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The geometry's ratio, because the drawn group reveals nothing about the input."""
+        """The worst ratio of the geometry. The drawn group reveals nothing about the input."""
         return self.geometry.worst_ratio
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -151,10 +160,12 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum number of bits that a level adds. A discovered prefix has 2**10 continuations."""
+"""The maximum number of bits by which the prefixes of a level are longer than those of the previous
+level. A discovered prefix has up to 2**10 continuations on the next level."""
 
 LEAST_STEP_BITS: Final = 4
-"""The minimum number of bits that a level adds. With fewer, a long text needs too many levels."""
+"""The minimum number of bits by which the prefixes of a level are longer than those of the previous
+level. With fewer bits, a long text would need too many levels."""
 
 POPULATION_BITS: Final = 7
 """The number of cells must be at least 2**7 times the number of continuations of a prefix.
@@ -163,10 +174,8 @@ texts, and the number of false candidates grows.
 """
 
 EARLY_LETTERS: Final = 8
-"""Most words differ from all other words within this many letters.
-
-The levels for these letters get twice as many devices.
-"""
+"""Levels whose prefixes have at most this many letters get twice as many devices as later levels,
+because most words differ from all other words within 8 letters."""
 
 EARLY_WEIGHT: Final = 8
 
@@ -174,15 +183,15 @@ LATE_WEIGHT: Final = 4
 
 CONFIRMING_QUARTERS: Final = 3
 """The weight of a confirming group, in quarters of the last level's weight. Together, the
-confirming groups confirm the candidates of the last level.
-"""
+confirming groups confirm the texts that are discovered on the last level."""
 
 CONFIRMING: Final = 2
 """The number of confirming groups. With only one group, two texts in the same cell could not be
 distinguished."""
 
 LIMB_BITS: Final = 30
-"""The number of a text's bits that one multiplier covers. A product then stays below 2**61."""
+"""A hash divides the bits of a text into limbs of this size, and multiplies each limb by a
+multiplier. A product stays below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime modulo which hashes are computed."""
@@ -190,16 +199,18 @@ MODULUS: Final = 2**31 - 1
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
 _SPARE_WORDS: Final = 4
-"""The number of additional words to derive, because one word in 2**31 is refused."""
+"""The number of random words that are derived in addition to those needed. One in 2**31 words
+equals `MODULUS`, and is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of devices: the part of a text that its devices report, and its hash.
+    """A group of devices: the part of a text that its devices report, and the hash of this part.
 
     Attributes:
-        bits: the number of leading bits of a text that the group receives.
-        weight: the weight of the group. Its share of all devices is its weight divided by the sum.
+        bits: the number of leading bits of a text that are hashed.
+        weight: the weight of the group. Its share of all devices is its weight divided by the sum
+            of all weights.
         multipliers: the summand of the group's hash, then a multiplier for each limb of `LIMB_BITS`
             bits, the lowest limb first.
 
@@ -210,11 +221,11 @@ class Group:
     multipliers: tuple[int, ...]
 
     def cell(self, received: int, cells: int) -> int:
-        """Return the cell, from 0 to ``cells`` - 1, of the bits that the group receives."""
+        """Return the cell, from 0 to ``cells`` - 1, of a text with leading bits ``received``."""
         return self.hashed(received) % cells
 
     def hashed(self, received: int) -> int:
-        """Return the hash of the bits that the group receives, from 0 to `MODULUS` - 1."""
+        """Return the hash of a text's leading bits ``received``, from 0 to `MODULUS` - 1."""
         total, *multipliers = self.multipliers
         for multiplier in multipliers:
             total += (received & (1 << LIMB_BITS) - 1) * multiplier % MODULUS
@@ -223,13 +234,14 @@ class Group:
 
 
 def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> tuple[Group, ...]:
-    """Return the groups of a question: the levels, then the confirming groups.
+    """Return the groups of a question: one for each level, then the confirming groups.
 
     Args:
         letters: the letters of a text, in the registry's order.
-        max_length: L, the maximum number of letters in a text.
-        cells: the number of cells of every hash.
-        discover: whether there are levels; otherwise, all groups are confirming groups.
+        max_length: the maximum number of letters in a text.
+        cells: the number of cells of each group.
+        discover: whether there are levels, to discover texts. If not, all groups are confirming
+            groups.
 
     """
     bits = max_length * letter_bits(letters)
@@ -239,24 +251,27 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return how many bits a level adds to those of the previous level, for ``cells`` cells."""
+    """Return by how many bits a level's prefixes are longer than the previous level's."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
 def letter_bits(letters: str) -> int:
-    """Return c, the number of bits that distinguish all letters and the end of a text."""
+    """Return the number of bits that distinguish all letters and the end of a text."""
     return len(letters).bit_length()
 
 
 def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
-    """Return each group's number of bits and weight. On the first level, prefixes share no cell."""
+    """Return the number of bits and the weight of each group.
+
+    The first level has at most as many prefixes as there are cells.
+    """
     ends = [*range(cells.bit_length() - 1, bits, step_bits(cells)), bits]
     levels = [(end, EARLY_WEIGHT if end <= EARLY_LETTERS * of_letter else LATE_WEIGHT) for end in ends]
     return levels + [(bits, levels[-1][1] * CONFIRMING_QUARTERS // 4)] * CONFIRMING
 
 
 def _multipliers(seed: bytes, bits: int) -> tuple[int, ...]:
-    """Return a summand, and a multiplier for each limb, all uniform from 0 to `MODULUS` - 1."""
+    """Return a group's summand and multipliers, all uniform from 0 to `MODULUS` - 1."""
     needed = 1 - (-bits // LIMB_BITS)
     stream = shake_256(seed).digest(_WORD_BYTES * (needed + _SPARE_WORDS))
     words = [

@@ -1,13 +1,15 @@
 """Hierarchical histogram: a report says, with noise, which part of a range contains the answer.
 
-The inputs are points in order. A tree halves the points repeatedly: level 1 has two nodes, each
-further level has up to twice as many nodes as the previous level, and on the last level each point
-is a separate node. A coin that does not depend on the answer draws a level. On this level, the node
-that contains the answer is reported by k-ary randomized response or by a cyclic design, and the
-symbol reveals the level. A mixture of channels with the same epsilon has the same epsilon.
+The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly: level 1
+has two nodes, each further level has up to twice as many nodes as the previous level, and on the
+last level each point is a separate node. A coin that does not depend on the answer draws a level.
+On this level, the node that contains the answer is reported by k-ary randomized response or by a
+cyclic design, and the symbol reveals the level. The channels of all levels have the same epsilon,
+and so does their mixture.
 
-Any range of consecutive points consists of a few nodes, whose shares are estimated without bias.
-Therefore the distribution function has little noise at every point, without any smoothing.
+Any range of consecutive points is the union of a few nodes, whose shares are estimated without
+bias. Therefore the estimated distribution function has little noise at every point, without any
+smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
@@ -30,22 +32,22 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of points. It gives eight levels, and is similar to the number of points of a square
-wave. Dividing nodes into four parts instead of two would halve the number of symbols, but intervals
-were a tenth to a quarter wider up to epsilon 1."""
+"""The number of grid points to which numbers are rounded, which results in eight levels. A square
+wave has about as many points. Dividing each node into four parts instead of two would halve the
+number of symbols, but intervals would be a tenth to a quarter wider at epsilons up to 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
-"""The channel of a level. The inputs are the level's nodes, in order."""
+"""The channel of a level of the tree. Its inputs are the level's nodes, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLevel:
-    """A level of the tree.
+    """A level of the tree, which divides the range into nodes.
 
     Attributes:
-        span: the number of points in a node; the last node may have fewer.
-        first: the first of the level's symbols.
-        channel: the channel of the nodes.
+        span: the number of grid points in a node; the last node may have fewer.
+        first: the number of the level's first symbol.
+        channel: the channel that perturbs the node.
 
     """
 
@@ -56,16 +58,18 @@ class TreeLevel:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical(Channel):
-    """The channel of a tree whose leaves are ordered points.
+    """The channel from a grid point to a symbol for a node on one randomly drawn level of the tree.
 
     Attributes:
-        inputs: k, at least 2.
-        block_sizes: for each level, starting with two nodes: the number of nodes that a symbol
-            represents; 1 for k-ary randomized response.
-        base_blocks: for each level, the number of base blocks; 1 for k-ary randomized response.
+        inputs: k, the number of grid points, at least 2.
+        block_sizes: for each level, starting with the level of two nodes: the number of nodes that
+            a symbol represents; 1 for k-ary randomized response.
+        base_blocks: for each level, the number of base blocks of its cyclic design; 1 for k-ary
+            randomized response.
         keep_numerators: for each level, the probability that the symbol represents the node that
             contains the answer, times 2**64.
-        levels: for each level, its span, first symbol and channel; derived.
+        levels: for each level, its span, first symbol and channel; computed from the attributes
+            above.
 
     """
 
@@ -78,7 +82,7 @@ class Hierarchical(Channel):
     levels: tuple[TreeLevel, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Derive the levels."""
+        """Compute the levels."""
         levels, first = [], 0
         laws = zip(self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         for span, law in zip(_spans(self.inputs), laws, strict=True):
@@ -89,12 +93,12 @@ class Hierarchical(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel for a question's definition."""
+        """Return the channel that a question's definition determines."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS) -> Self:
-        """Return the channel on ``points`` inputs whose epsilon is within the request."""
+        """Return the channel for ``points`` grid points, within the requested epsilon."""
         sizes = [_nodes(points, span) for span in _spans(points)]
         chosen = [designs.design_of_few_symbols(nodes, epsilon.odds) for nodes in sizes]
         keeps = (
@@ -112,7 +116,7 @@ class Hierarchical(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "inputs": self.inputs,
             "block_sizes": self.block_sizes,
@@ -122,7 +126,7 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio for a level, because two inputs can differ on every level."""
+        """The largest worst ratio of a level's channel; two inputs can differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -131,9 +135,10 @@ class Hierarchical(Channel):
         return level.channel.probability(symbol - level.first, given // level.span) / len(self.levels)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol of a random level for the input ``value``.
+        """Return a symbol of a randomly drawn level for the input ``value``.
 
-        The draw of the level does not depend on the value, although it affects the number of coins.
+        The draw of the level does not depend on ``value``. The number of further coins may depend
+        on which level was drawn, but the symbol reveals this anyway.
         """
         level = self.levels[coins.below(len(self.levels))]
         return level.first + level.channel.perturb(value // level.span, coins)

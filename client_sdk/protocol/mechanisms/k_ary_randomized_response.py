@@ -31,12 +31,12 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> KAryRandomizedResponse:
-        """Return the channel for a question's definition."""
+        """Return the channel that a question's definition determines."""
         return cls.within(request.epsilon, request.size)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that keeps the truth with the largest probability within epsilon."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property
@@ -46,12 +46,12 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of the truth, divided by that of one of the other values."""
+        """The probability of the true value, divided by that of any single other value."""
         return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -61,10 +61,10 @@ class KAryRandomizedResponse(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the value with the keep-probability, otherwise one of the k - 1 other values.
+        """Return the true value, or a random one of the k - 1 other values (a lie).
 
-        The other value (the lie) is drawn even if it is not reported. Otherwise, the additional
-        time for the draw would reveal that the report is a lie.
+        A lie is drawn even if the true value is reported. Otherwise, the additional time for the
+        draw would reveal that a report is a lie.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

@@ -2,8 +2,9 @@
 
 Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
 "Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
-truncated form: any value beyond an end of the range is reported as that end. No information is
-lost: beyond an end, the weights of all inputs decrease by the same factor.
+truncated form: a sum of input and noise beyond an end of the range is reported as that end. No
+information is lost, because all sums beyond an end say the same about the input: from one sum to
+the next, the probability decreases by the same factor for all inputs.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of inputs, with 256 cells between them. Even at epsilon 20, rounding a number to a
-point adds less than a hundredth to the variance."""
+"""The number of grid points to which numbers are rounded. Even at epsilon 20, rounding adds less
+than a hundredth to the variance."""
 
 WORKING_BITS = 128
 """The precision of intermediate fractions. Only the final integers define the channel."""
@@ -31,25 +32,35 @@ WORKING_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Laplace(AdditiveNoise):
-    """Noise whose weights decrease by a constant factor; the last covers all larger noise."""
+    """The channel that adds discrete Laplace noise.
+
+    Each weight is smaller than the previous one by a constant factor, except that the last weight
+    covers all larger noise.
+    """
 
     name: ClassVar[str] = "laplace"
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel for a question's definition."""
+        """Return the channel that a question's definition determines."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel on ``points`` inputs within an epsilon, with a total up to ``most``.
+        """Return the channel with the largest integer weights within an epsilon.
 
         Each weight is larger than the next one by the factor e**(epsilon / (points - 1)), and is
-        rounded down. The last weight, which includes all larger noise, is the smallest one with
-        which the ratios at the ends of the range also stay within e**epsilon. ``reach`` is 0.
+        rounded down. The last weight, which covers all larger noise, is the smallest one with which
+        the ratios at the ends of the range also stay within e**epsilon. There are as many symbols
+        as inputs.
+
+        Args:
+            epsilon: the requested epsilon.
+            points: the number of inputs.
+            most: the maximum sum of the weights of all symbols for an input.
 
         Raises:
-            ValueError: if the total is too small to represent a weight.
+            ValueError: if the maximum sum is too small to represent a weight.
 
         """
         unit = 1 << WORKING_BITS
@@ -68,7 +79,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The larger of two ratios: that of an end of the range, and that of the next symbol."""
+        """The worst ratio of symbol 0, an end of the range, or of symbol 1, whichever is larger."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))

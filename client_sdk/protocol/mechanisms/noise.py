@@ -1,9 +1,10 @@
 """Added noise: the common parts of the channels with Laplace and Gaussian noise on an even grid.
 
 Inputs are the k points 0..k-1 of a grid. The symbol is the sum of the input, of ``reach`` and of
-the noise, which is an independent integer. The sum is then clamped to 0..m-1, with m = k + 2 *
-reach. The noise is symmetric, so a list of weights for 0, 1, … defines its distribution. The
-modules of the two mechanisms define the weights and name the sources.
+the noise, which is an integer that does not depend on the input. The sum is then clamped to 0..m-1,
+with m = k + 2 * reach. The noise is symmetric, so a list of weights defines its distribution: noise
+n and noise -n both have weight n. The modules of the two mechanisms define the weights and name the
+sources.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from client_sdk.protocol.channel import Channel, Coins
 
 @dataclass(frozen=True, slots=True)
 class AdditiveNoise(Channel):
-    """The channel of symmetric noise.
+    """The channel that adds symmetric noise to a grid point.
 
     Attributes:
-        inputs: k, at least 2.
-        reach: the number of symbols beyond the inputs, on either side.
+        inputs: k, the number of grid points, at least 2.
+        reach: the number of symbols below the first input, and also above the last input.
         weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
 
     """
@@ -34,12 +35,12 @@ class AdditiveNoise(Channel):
     _sums: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the weights' running sums, which are used to find the noise by bisection."""
+        """Compute the running sums of the weights, in which `noise` finds a number by bisection."""
         object.__setattr__(self, "_sums", tuple(accumulate(self.weights)))
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, m = k + 2 * reach."""
+        """The number of symbols, which is inputs + 2 * reach."""
         return self.inputs + 2 * self.reach
 
     @property
@@ -49,7 +50,7 @@ class AdditiveNoise(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
@@ -66,7 +67,7 @@ class AdditiveNoise(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the input that is nearest to a symbol, because noise 0 is most likely."""
+        """Return the input that is nearest to a symbol. Noise 0 is the most likely noise."""
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
@@ -74,13 +75,13 @@ class AdditiveNoise(Channel):
         return self.shifted(value, self.noise(coins.below(self.total)))
 
     def noise(self, drawn: int) -> int:
-        """Return the noise that a drawn number, from 0 to total - 1, selects by the weights."""
+        """Return the noise for ``drawn``, a uniform random number from 0 to total - 1."""
         is_negative = drawn >= self._sums[-1]
         size = bisect_right(self._sums, drawn - is_negative * (self._sums[-1] - self.weights[0]))
         return size * (1 - 2 * is_negative)
 
     def shifted(self, value: int, noise: int) -> int:
-        """Return the symbol for an input and its noise, clamped to the range of symbols."""
+        """Return the symbol for an input and a noise, which is their sum clamped to the symbols."""
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:

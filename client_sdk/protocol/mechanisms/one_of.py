@@ -1,16 +1,17 @@
 """One of several yes-or-no questions is drawn by a coin, and answered by randomized response.
 
-An input consists of m answers, yes or no, for example to whether each value is a member of a set. A
-coin that does not depend on the answers draws one question. The answer to this question is kept
-with a known probability; otherwise, the opposite is reported. The symbol reveals the question: 2 j
-+ 1 is yes to question j, and 2 j is no. A mixture of channels with the same epsilon has the same
-epsilon. The epsilon is valid for any two inputs, even if all their answers differ, because the draw
-of the question does not depend on the answers.
+An input consists of m answers, each yes or no. For a set, for example, answer j says whether value
+j is a member. A coin that does not depend on the answers draws one question. The answer to this
+question is kept with a known probability; otherwise, the opposite is reported. The symbol reveals
+the question: 2 j + 1 is yes to question j, and 2 j is no. Each question's randomized response has
+the same epsilon, and so does the mixture. This epsilon is valid for any two inputs, even if all
+their answers differ, because the draw of the question does not depend on the answers.
 
-n times the variance of a share is m e**epsilon / (e**epsilon - 1)**2, plus m times the sampling
-variance of one person. Answers that exclude each other should be reported as one category instead.
-For example, the shares above T thresholds have less variance, at every epsilon, if they are
-computed from the shares of T + 1 cells.
+If n devices report, n times the variance of an estimated share x is m e**epsilon / (e**epsilon -
+1)**2, plus m x (1 - x) because devices are a random sample. Answers that exclude each other should
+be reported as one category instead. For example, consider the shares above T thresholds. Their
+variance is smaller, at every epsilon, if a report names one of the T + 1 cells between the
+thresholds.
 
 Source: Warner 1965, for one question; hierarchical histograms draw a level in the same way
 (Cormode, Kulkarni & Srivastava 2019, section 4).
@@ -35,7 +36,7 @@ class OneOf(Channel):
     """The channel from m answers, each 0 or 1, to a report about one of them.
 
     Attributes:
-        inputs: m, at least 1: an input is a sequence of m answers.
+        inputs: m, the number of answers in an input, at least 1.
         keep_numerator: the probability that the drawn answer is kept, times 2**64.
 
     """
@@ -52,22 +53,22 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that keeps answers with the largest probability within epsilon."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, 2 m: no and yes to each question."""
+        """The number of symbols: a no and a yes for each question."""
         return 2 * self.inputs
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of the true answer, divided by that of the opposite answer."""
+        """The probability that the drawn answer is kept, divided by that of the opposite."""
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -77,7 +78,7 @@ class OneOf(Channel):
         return (keep if said == given[metric] else 1 - keep) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol of a random question, which is drawn before any answer is read."""
+        """Return the symbol for a random question; its draw does not depend on the answers."""
         metric = coins.below(self.inputs)
         keep = coins.bernoulli(self.keep_numerator)
         return 2 * metric + (value[metric] if keep else 1 - value[metric])

@@ -1,15 +1,17 @@
-"""Optimal mean: a band of likely symbols that moves with the answer, in uneven steps.
+"""Optimal mean: a report is more likely within a band that moves with the answer, unevenly.
 
 Source: derived here. The best unbiased channel within epsilon is the one whose variance for the
-worst answer is smallest. This channel has the same variance for every answer. The symbols in a band
-are e**epsilon times as likely as the others, and the band moves with the answer. The scores of the
-symbols and the positions of the bands are uneven (``docs/research/mechanisms.md``). The N-output
-mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
+worst answer is smallest. This channel has the same variance for every answer. A *band* consists of
+neighboring symbols, which are e**epsilon times as likely as all other symbols, and the band moves
+with the answer. The scores of the symbols and the positions of the bands are unevenly spaced
+(``docs/research/mechanisms.md``). The N-output mechanism (arXiv 2510.11116) and OGPM (arXiv
+2505.15483) are related.
 
-Band i begins at symbol i and belongs to a *knot*, which is a point of an even grid. `steps`
-contains the distances between successive knots, in grid points. An input between two knots gets the
-band of one of them at random. The coin for this represents every step exactly. Therefore the
-symbols have scores that are exactly unbiased: the score of symbol i + width is that of symbol i
+The inputs are the points of an even grid. Band i consists of ``width`` symbols, beginning at symbol
+i. It belongs to a point of the grid, called its *knot*. `steps` contains the distances between
+successive knots, in grid points. An input between two knots gets the band of one of them at random.
+The coin for this draw represents every step exactly. Therefore the symbols have scores that are
+exactly unbiased: apart from a common factor, the score of symbol i + width is the score of symbol i
 plus step i.
 """
 
@@ -31,12 +33,13 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """The best bands for an epsilon.
+    """The best bands for one epsilon.
 
     Attributes:
         milliodds: 1000 e**epsilon, rounded up.
-        width: the width of a band.
-        half: the steps in the lower half of the range. The steps in the upper half are symmetric.
+        width: the number of symbols in a band.
+        half: the steps in the lower half of the range. The steps in the upper half are the same, in
+            reverse order.
         middle: the step in the middle of the range; 0 if there is no such step.
 
     """
@@ -48,22 +51,23 @@ class Table(NamedTuple):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The steps of the whole range."""
+        """The steps of the whole range, in ascending order of the knots."""
         return (*self.half, *((self.middle,) if self.middle else ()), *reversed(self.half))
 
 
 @dataclass(frozen=True, slots=True)
 class OptimalMean(Channel):
-    """The channel of a band that moves in uneven steps.
+    """The channel of a band that moves with the answer in uneven steps.
 
     Attributes:
-        steps: the distance of each knot to the next knot. There is one more band than there are
-            steps.
+        steps: the distances between successive knots, in grid points. There is one more knot than
+            there are steps.
         width: the number of symbols in a band.
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol within the band.
-        knots: for each band, the input that always gets this band; derived.
-        resolution: the least common multiple of the steps; derived.
+        knots: for each band, the input that always gets this band; computed from the steps.
+        resolution: the least common multiple of the steps, which is the bound of the coin that
+            draws one of two bands.
 
     """
 
@@ -77,20 +81,21 @@ class OptimalMean(Channel):
     resolution: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Derive the knots and the resolution from the steps."""
+        """Compute the knots and the resolution from the steps."""
         object.__setattr__(self, "knots", tuple(accumulate(self.steps, initial=0)))
         object.__setattr__(self, "resolution", lcm(*self.steps))
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel for a question's definition."""
+        """Return the channel that a question's definition determines."""
         return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel that the tables determine for a request, with weights for its epsilon.
+        """Return the channel with the best steps and band for an epsilon, which `TABLES` contains.
 
-        Above the epsilon of the last table, the channel has this table's steps, and narrower bands.
+        Above the epsilon of the last table, the channel has the steps of this table, and narrower
+        bands.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
@@ -102,13 +107,13 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the finest weights that keep ratios within ``odds``.
+        """Return the channel with the largest integer weights whose ratio is at most ``odds``.
 
         Args:
             steps: the distances between successive knots.
-            width: the width of a band.
+            width: the number of symbols in a band.
             odds: e**epsilon.
-            most: the maximum sum of the weights of all symbols for a band.
+            most: the maximum sum of the weights of all symbols for one band.
 
         """
         light = int(most / (width * odds + len(steps)))
@@ -126,7 +131,7 @@ class OptimalMean(Channel):
 
     @property
     def band_total(self) -> int:
-        """The sum of the weights of all symbols for a band."""
+        """The sum of the weights of all symbols, which is the same for every band."""
         return self.width * self.heavy + len(self.steps) * self.light
 
     @property
@@ -136,7 +141,7 @@ class OptimalMean(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {"steps": self.steps, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
@@ -156,12 +161,15 @@ class OptimalMean(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:
-        """Return an input's lower band, and `resolution` times the probability of the next band."""
+        """Return the band of the knot at or below an input, and `resolution` times a probability.
+
+        The probability is that of the next band, which the input gets otherwise.
+        """
         band = bisect_right(self.knots, given, hi=len(self.steps)) - 1
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs, a range, that always get a band that contains the symbol."""
+        """Return the range of inputs whose band always contains the symbol."""
         first, last = (min(max(symbol + end, 0), len(self.steps)) for end in (1 - self.width, 0))
         return range(self.knots[first], self.knots[last] + 1)
 
@@ -182,7 +190,10 @@ class OptimalMean(Channel):
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:
-    """Return the steps for an epsilon between two tables: interpolated, or the upper table's steps.
+    """Return the steps for an epsilon between those of two tables.
+
+    If both tables have the same width and number of steps, the steps are interpolated. Otherwise,
+    they are the steps of the upper table.
 
     Args:
         below: the table with the lower epsilon; the same as ``above`` if that is the first table.
@@ -200,7 +211,7 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
 
 
 def width_beyond(table: Table, milliodds: Fraction) -> int:
-    """Return the width of a band for a larger epsilon than a table's, with the table's steps.
+    """Return the width of a band for a larger epsilon than that of a table, with the table's steps.
 
     The w symbols of the band contribute a variance in proportion to w**2, and the other symbols in
     proportion to 1 / (w odds). The best width therefore decreases with the cube root of the odds.
@@ -225,12 +236,11 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""Its divisors from 90 to `FINEST` are closest together among all numbers up to 2**64, the largest
-bound of a coin.
-"""
+"""The number up to 2**64 (the largest bound of a coin) whose divisors from 90 to `FINEST` are
+closest together."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
-"""The possible steps of tables: the divisors of `RESOLUTION` up to `FINEST`."""
+"""The steps that a table may contain: the divisors of `RESOLUTION` up to `FINEST`."""
 
 # fmt: off
 TABLES: Final = (
@@ -397,4 +407,5 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands, in ascending order of epsilon. ``python -m tools.optimal_mean`` writes them."""
+"""The best bands for some epsilons, in ascending order. ``python -m tools.optimal_mean`` writes
+them."""

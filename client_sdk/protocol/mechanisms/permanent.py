@@ -1,4 +1,4 @@
-"""Permanent answers: an answer is randomized once, and the result is randomized for each report.
+"""Permanent answers: an answer is randomized once, and the result again for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
@@ -11,10 +11,11 @@ same permanent answer. Therefore the permanent epsilon limits how much any numbe
 about an unchanged answer. The limit applies within one edition: the labels of the coins contain the
 edition, so that a new edition draws new permanent answers.
 
-The declared epsilon is that of the second (instantaneous) step. It limits how much one more report
-reveals after any earlier reports. The epsilon of both steps together is smaller, but cannot be
-added up over reports: after many reports, the permanent answer may be known, and then only the
-instantaneous step protects the next report.
+The second step, which randomizes the permanent answer in each report, is called instantaneous. Its
+epsilon is the question's epsilon. It limits how much one more report reveals after any earlier
+reports. The epsilon of both steps together is smaller, but cannot be added up over reports: after
+many reports, the permanent answer may be known, and then only the instantaneous step protects the
+next report.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The labels of two kinds of coins: for rounding a number, and for drawing a permanent answer."""
+"""The labels of two kinds of coins: those for rounding a number, and those for drawing a permanent
+answer."""
 
 CoinsOf = Callable[..., Coins]
 """A function that returns a device's coins for some labels. Equal labels always get equal coins."""
@@ -48,7 +50,7 @@ class Permanent(Channel):
 
     @property
     def name(self) -> str:
-        """The instantaneous step's name, prefixed with "permanent"."""
+        """The name of the instantaneous step's mechanism, prefixed with "permanent"."""
         return f"permanent {self.instantaneous.name}"
 
     @property
@@ -89,15 +91,17 @@ class Permanent(Channel):
         return replaced * of_all + (kept - replaced) * self.instantaneous.probability(symbol, given)
 
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
-        """Return the input symbol of an answer, and its permanent answer. Devices call this.
+        """Return the input that encodes an answer, and its permanent answer. Devices call this.
 
         A number is rounded to an end of its range by a random offset, which is drawn once per
-        metric. A small change of the number therefore rarely changes the end and thus the permanent
-        answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
+        metric. Therefore a small change of the number rarely changes the end, and thus rarely
+        changes the permanent answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point
+        rounding).
 
         Args:
-            encode: the function that returns the input symbol when it gets the coins of the offset.
-            coins_of: the function that returns the device's coins for some labels.
+            encode: a function that returns the input that encodes the answer. It gets the coins for
+                rounding a number.
+            coins_of: a function that returns the device's coins for some labels.
             labels: labels that identify the metric.
 
         """
@@ -109,5 +113,8 @@ class Permanent(Channel):
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a report from a new permanent answer. Later reports would use the same answer."""
+        """Return a report for an answer whose permanent answer has not been drawn yet.
+
+        On a device, later reports would use the same permanent answer.
+        """
         return self.instantaneous.perturb(self.permanent.perturb(value, coins), coins)

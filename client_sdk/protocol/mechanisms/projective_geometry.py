@@ -1,17 +1,19 @@
-"""Projective geometry response: a reported point of PG(t-1, q) supports all orthogonal points.
+"""Projective geometry response: answers and reports are points of the geometry PG(t-1, q).
 
-Inputs and symbols are points. With a known probability, the reported point is orthogonal to the
-answer's point; otherwise, it is not. In each of the two cases, all points are equally likely. The
-channel is balanced, because any two hyperplanes share the same number of points, and it has only as
-many symbols as points.
+Two points are *orthogonal* if the inner product of their vectors is 0 modulo q. With a known
+probability, the reported point is orthogonal to the answer's point; otherwise, it is not. In each
+of the two cases, all such points are equally likely. The channel treats all pairs of answers alike,
+because equally many points are orthogonal to both points of any pair. It has only as many symbols
+as the geometry has points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. (This module samples exactly from the complement of the hyperplane. If samples
-could lie on the hyperplane, ln(q/(q-1)) would be added to epsilon.)
+geometry", section 3. (If the report is a lie, this module draws only from the points that are not
+orthogonal. If a lie could also be an orthogonal point, ln(q/(q-1)) would be added to epsilon.)
 
-A point is represented by its canonical vector over Z_q, in which the first nonzero coordinate is 1.
-Points are numbered in the order of these vectors, read as integers in base q. The first vector with
-m digits after the leading 1 has the number (q**m - 1) / (q - 1).
+A point is represented by its canonical vector, which consists of t integers from 0 to q - 1, and
+whose first nonzero coordinate is 1. Points are numbered in the order of these vectors, read as
+integers in base q. The first vector with m digits after the leading 1 has the number (q**m - 1) /
+(q - 1).
 """
 
 from __future__ import annotations
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectiveGeometry(Channel):
-    """The channel of points and hyperplanes.
+    """The channel whose reports are more likely to be orthogonal to the answer than other points.
 
     Attributes:
-        inputs: k, at most the number of points.
-        prime: q.
+        inputs: k, the number of answers, at most the number of points.
+        prime: q, the prime modulo which coordinates are computed.
         dimension: t, the number of coordinates of a vector, at least 3.
         keep_numerator: the probability that the reported point is orthogonal to the answer's point,
             times 2**64.
@@ -54,14 +56,14 @@ class ProjectiveGeometry(Channel):
     _firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute q**m, and the first point with m digits after its leading 1, for m up to t."""
+        """Compute, for m up to t, q**m and the first point with m digits after its leading 1."""
         powers = tuple(self.prime**digits for digits in range(self.dimension + 1))
         object.__setattr__(self, "_powers", powers)
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))
 
     @classmethod
     def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
-        """Return the channel of the geometry that `designs` selects.
+        """Return the channel for a question, with the geometry that `designs.design_of` selects.
 
         Raises:
             ValueError: if there is no geometry for this number of values.
@@ -72,7 +74,7 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, prime: int, dimension: int) -> ProjectiveGeometry:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that favors orthogonal points as strongly as epsilon allows."""
         orthogonal = (prime ** (dimension - 1) - 1) // (prime - 1)
         weight = epsilon.odds * orthogonal
         return cls(inputs, prime, dimension, int(COIN_SCALE * weight / (weight + prime ** (dimension - 1))))
@@ -84,7 +86,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def orthogonal(self) -> int:
-        """The number of points that are orthogonal to a given point, s."""
+        """The number of points that are orthogonal to any given point."""
         return self._firsts[self.dimension - 1]
 
     @property
@@ -94,7 +96,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -104,7 +106,10 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of a point orthogonal to the answer's, divided by that of another."""
+        """The ratio of two points' probabilities.
+
+        The first point is orthogonal to the answer's point, and the second one is not.
+        """
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -122,7 +127,7 @@ class ProjectiveGeometry(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few values on the symbol's hyperplane."""
+        """Return the first few inputs whose points are orthogonal to the symbol's point."""
         kept = Fraction(self.keep_numerator, COIN_SCALE) / self.orthogonal
         return list(
             islice((each for each in range(self.inputs) if self.probability(symbol, each) == kept), MOST_LIKELIEST)
@@ -131,19 +136,23 @@ class ProjectiveGeometry(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random point that is orthogonal to the value's point or, for a lie, is not.
 
-        Both points are always drawn. If only the needed point were drawn, the time of the draw
-        would reveal which point was needed. All coordinates are free, except the one at the pivot
-        of the value, its leading 1. For a kept answer, the free coordinates are those of a point of
-        PG(t-2, q); for a lie, they are arbitrary. The last coordinate then makes the product with
-        the value 0 or 1. Every point that is not orthogonal has exactly one vector with product 1,
-        so that no draw is rejected.
+        The vector of the reported point has t coordinates. The coordinate at the *pivot*, which is
+        the place of the leading 1 in the value's vector, is computed; the others are drawn. For a
+        kept answer, they are those of a random point of PG(t-2, q); for a lie, they are arbitrary.
+        The coordinate at the pivot then makes the inner product with the value 0 or, for a lie, 1.
+        Every point that is not orthogonal has exactly one vector with product 1, so that no draw is
+        rejected.
 
-        The vector is divided by its first nonzero coordinate, even if this is 1, and always in the
-        same number of steps. Otherwise, the time would reveal the case, because the probability of
-        a 1 differs between the cases.
+        Coordinates for a kept answer and for a lie are always both drawn. If only those needed were
+        drawn, the time of the draw would reveal whether the report is a lie.
 
-        The points after those of PG(t-2, q) have a 1 and any t - 1 digits. A lie is drawn from
-        these points, without the 1. Thus the same steps yield the free coordinates in both cases.
+        The resulting vector is divided by its first nonzero coordinate, even if this is 1, and
+        always in the same number of steps. Otherwise, the time would reveal whether the report is a
+        lie, because a coordinate of 1 is not equally likely in both cases.
+
+        Both draws are numbers of points. The numbers after those of PG(t-2, q) belong to vectors
+        with a leading 1 and any t - 1 digits. A lie is drawn from these, and its leading 1 is
+        dropped. Thus the same steps yield the coordinates in both cases.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

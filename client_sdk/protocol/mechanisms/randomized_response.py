@@ -1,11 +1,12 @@
 """Randomized response: a device reports the truth with a known probability, else the opposite.
 
-Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the mechanism is the
-protocol with two coins: the device keeps its answer with probability 3/4, so P_A = 2 * P_B - 1/2.
+Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the device keeps its answer
+with probability 3/4. If a share y of reports says yes, the share of true answers yes is then 2 y -
+1/2.
 
 If the two inputs are the ends of a range, the mechanism is the one-bit mean: Duchi, Jordan &
 Wainwright 2018, section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately",
-section 3 (1BitMean). The kind first rounds a number at random, without bias, to one of the ends.
+section 3 (1BitMean). Before that, a number is rounded at random, without bias, to one of the ends.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ class RandomizedResponse(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> RandomizedResponse:
-        """Return the channel for a question's definition."""
+        """Return the channel that a question's definition determines."""
         return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that keeps the truth with the largest probability within epsilon."""
         return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {"keep_numerator": self.keep_numerator}
 
     @property
@@ -59,7 +60,7 @@ class RandomizedResponse(Channel):
         return keep if symbol == given else 1 - keep
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the value with the keep-probability, otherwise the opposite value."""
+        """Return the true value with probability ``keep_numerator`` / 2**64, else the opposite."""
         return value if coins.bernoulli(self.keep_numerator) else 1 - value
 
 

@@ -1,9 +1,11 @@
-"""Rotated axes: a report names a signed axis of a random rotation, often one near the vector.
+"""Rotated axes: a report about a vector names a direction, which is often near the vector.
 
-One of B public rotations is drawn and applied to the vector. The s coordinates with the largest
-magnitudes then determine s favored axes among the 2 D signed axes. With a known probability, a
-favored axis is reported; otherwise, one of the 2 D - s other axes. Privacy depends only on the
-number of favored axes, and is therefore the same for every vector and rotation.
+There are B public rotations. The device draws one, and applies it to its vector of D coordinates.
+Each of the D axes has two directions, called *signed axes*. The s coordinates with the largest
+magnitudes determine s *favored* signed axes: those of these coordinates, in the direction of their
+signs. With a known probability, a favored axis is reported; otherwise, one of the 2 D - s other
+signed axes. Privacy depends only on the number of favored axes, and is therefore the same for every
+vector and rotation.
 
 Because the number of rotations is finite, estimates have a small bias. Each window uses different
 rotations, so that the biases of several windows average out.
@@ -31,16 +33,16 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 AXES: Final = 2**19
-"""The number of axes of all rotations together. A tally counts both directions of each axis, and
-takes a few megabytes."""
+"""The total number of axes of all rotations. A tally counts both directions of each axis, and takes
+a few megabytes."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Pairs of an epsilon and the minimum dimension D for requests up to this epsilon. In lower
-dimensions, too few axes would be favored, and the mean would be less precise.
-"""
+"""Pairs (e, D): up to epsilon e, rotations have at least D dimensions. In lower dimensions, too few
+axes would be favored, and the mean would be less precise."""
 
 DIGITS: Final = 9
-"""The number of digits to which an epsilon is rounded, so that integers remain integers."""
+"""Before the sizes of a channel are computed, its epsilon is rounded to this many decimals. An
+epsilon that is written as an integer then is one, in spite of rounding errors."""
 
 _SHARES: Final = (
     (0, 500_000),
@@ -57,23 +59,23 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Pairs of an epsilon and the number of favored axes per million axes. Values between the pairs are
-interpolated linearly. Halfway between two pairs below epsilon 8, the variance is 0.02% too large.
-"""
+"""Pairs of an epsilon and the number of favored signed axes in a million signed axes. Values
+between the pairs are interpolated linearly. Halfway between two pairs below epsilon 8, the variance
+is 0.02% too large."""
 
 
 OFFSET = 2**8
-"""Half the difference between neighboring offsets, divided by D. The offsets span 512 times this
-number times D, which is an eighth of the usual size of a rotated coordinate (2**20 times D).
-"""
+"""`shifted` adds an offset to each coordinate, drawn from 256 values. Neighboring values differ by
+2 * OFFSET * D. All values together span 512 * OFFSET * D, which is an eighth of the usual size of a
+rotated coordinate (2**20 * D)."""
 
 ROUNDS = 3
-"""The number of rounds of a rotation. After fewer rounds, the direction of a vector with few
-nonzero coordinates would clearly not be random."""
+"""The number of rounds of a rotation; each round is a Hadamard transform of random signs. After
+fewer rounds, the direction of a vector with few nonzero coordinates would clearly not be random."""
 
 
 class Rotations(NamedTuple):
-    """The sizes of a channel of rotated axes: D, B and s."""
+    """The sizes of a channel: the dimension, the number of rotations, and that of favored axes."""
 
     dimension: int
     rotations: int
@@ -81,11 +83,17 @@ class Rotations(NamedTuple):
 
 
 def rotations_for(length: int, odds: Fraction) -> Rotations:
-    """Return the sizes for vectors of a length from 1 to 4,095, at e**epsilon = ``odds``.
+    """Return the best sizes of a channel for vectors of a length, at e**epsilon = ``odds``.
 
     The sizes are computed in exact arithmetic. The best share of favored axes is 1 - Phi(t), where
     t minimizes the variance (Isik et al. 2023, for directions in high dimension): phi(t) / t - (1 -
-    Phi(t)) = 1 / (e**epsilon - 1).
+    Phi(t)) = 1 / (e**epsilon - 1). Here, phi and Phi are the density and the distribution function
+    of the standard normal distribution.
+
+    Args:
+        length: the number of coordinates of a vector, from 1 to 4,095.
+        odds: e**epsilon.
+
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
@@ -95,7 +103,7 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
 
 
 def _share(epsilon: Fraction) -> Fraction:
-    """Return the share of axes that are favored, for an epsilon up to the maximum."""
+    """Return the share of signed axes that are favored, for an epsilon up to the maximum."""
     for (low, of_low), (high, of_high) in pairwise(_SHARES):
         if epsilon <= high:
             return (of_low + (of_high - of_low) * (epsilon - low) / (high - low)) / 10**6
@@ -107,9 +115,9 @@ class RotatedAxes(Channel):
     """The channel from vectors of integers to signed axes of rotations.
 
     Attributes:
-        dimension: D, a power of two, at least 8.
-        rotations: B, at least 1.
-        favoured: s, from 1 to D.
+        dimension: D, the number of coordinates; a power of two, at least 8.
+        rotations: B, the number of rotations, at least 1.
+        favoured: s, the number of favored axes, from 1 to D.
         keep_numerator: the probability that a favored axis is reported, times 2**64.
         window: the name of the window whose rotations are used. The name does not affect epsilon,
             and is not part of the edition.
@@ -127,13 +135,13 @@ class RotatedAxes(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> RotatedAxes:
-        """Return the channel for a vector's length."""
+        """Return the channel for a question whose answers are vectors."""
         length: int = request.kind.length  # type: ignore[attr-defined] # no other kind is a ball
         return cls.within(request.epsilon, *rotations_for(length, request.epsilon.odds))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, dimension: int, rotations: int, favoured: int) -> RotatedAxes:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that favors axes as strongly as epsilon allows."""
         weight = epsilon.odds * favoured
         keep = int(COIN_SCALE * weight / (weight + 2 * dimension - favoured))
         return cls(dimension, rotations, favoured, keep)
@@ -144,7 +152,7 @@ class RotatedAxes(Channel):
 
     @property
     def inputs(self) -> int:
-        """D: an input is a vector of D integers."""
+        """The number of coordinates of an input, which is a vector of integers."""
         return self.dimension
 
     @property
@@ -154,7 +162,7 @@ class RotatedAxes(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "dimension": self.dimension,
             "rotations": self.rotations,
@@ -164,12 +172,12 @@ class RotatedAxes(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of each favored axis, divided by that of each other axis."""
+        """The probability of any favored axis, divided by that of any other axis."""
         others = 2 * self.dimension - self.favoured
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), for a vector of D integers as its kind encodes it."""
+        """Return P(symbol | given), where ``given`` is an encoded vector of D integers."""
         rotation, axis = divmod(symbol, 2 * self.dimension)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         is_favoured = axis in self.favoured_axes(shifted(given, rotation, self.window))
@@ -177,10 +185,10 @@ class RotatedAxes(Channel):
         return of_axis / self.rotations
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol to report for a vector of D integers, as its kind encodes it.
+        """Return the symbol to report for ``value``, an encoded vector of D integers.
 
-        A favored axis and another axis are always drawn. If only the needed axis were drawn, the
-        time of the draw would reveal which axis was needed.
+        A favored axis and another axis are always both drawn. If only one were drawn, the time of
+        the draw would reveal whether the reported axis is a favored one.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -190,10 +198,11 @@ class RotatedAxes(Channel):
         return 2 * self.dimension * rotation + (kept if keep else other)
 
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
-        """Return the s signed axes of largest magnitude, ascending: 2 j for e_j, 2 j + 1 for -e_j.
+        """Return the numbers of the s signed axes that a rotated vector favors, in ascending order.
 
-        If magnitudes are equal, the earlier coordinate comes first. A coordinate of 0 counts as
-        positive.
+        They belong to the s coordinates of largest magnitude. Axis j has number 2 j in the positive
+        direction, and 2 j + 1 in the negative one. If magnitudes are equal, the earlier coordinate
+        comes first. A coordinate of 0 counts as positive.
         """
         largest = sorted(range(self.dimension), key=[-abs(value) for value in turned].__getitem__)[: self.favoured]
         return sorted(2 * place + (turned[place] < 0) for place in largest)
