@@ -1,7 +1,7 @@
 """The kinds of questions. Each class defines the keys, the encoding and the wording of one kind.
 
 This package contains the simple kinds. The kinds text, vector and model have their own modules next
-to this package. A device imports only the kinds that its registry uses.
+to this package. A device imports only the modules of the kinds that its registry uses.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ KINDS: Final[Mapping[str, str]] = {
     "text": "client_sdk.protocol.text:Text",
     "model": "client_sdk.protocol.model:Model",
 }
-"""Maps the name of each kind in a registry to the module of its class."""
+"""Maps the name of each kind in a registry to its class, written as ``module:class``."""
 
 
 def kind_named(name: str) -> type[Kind]:
-    """Return the class of a kind.
+    """Return the class of the kind with a name.
 
     >>> kind_named("category").name
     'category'
-
     """
     module, _, attribute = KINDS[name].partition(":")
     kind: type[Kind] = getattr(import_module(module), attribute)

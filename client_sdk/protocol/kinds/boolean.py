@@ -15,12 +15,12 @@ TRUTH_VALUES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "1"), True),
     **dict.fromkeys(("false", "no", "0"), False),
 }
-"""The spellings of yes and no in table cells."""
+"""Maps the spellings of yes and no in table cells, in lower case, to truth values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boolean(Labels):
-    """Yes or no: input 0 is false, input 1 is true."""
+    """The kind of a yes-or-no question: input 0 of the channel is false, and input 1 is true."""
 
     name: ClassVar[str] = "boolean"
     shapes: ClassVar[tuple[str, ...]] = ("yes-or-no",)
@@ -47,7 +47,7 @@ class Boolean(Labels):
         return int(answer)
 
     def parse(self, cell: str) -> object:
-        """Return the truth value in a table cell.
+        """Return the truth value that a table cell contains.
 
         Raises:
             DomainError: if the cell contains no truth value.
@@ -59,5 +59,5 @@ class Boolean(Labels):
         return TRUTH_VALUES[stated]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield a sentence saying that the answer is yes or no."""
+        """Yield a sentence for users: the answer is yes or no."""
         yield say("statement.boolean")

@@ -16,11 +16,11 @@ from client_sdk.protocol.sentences import Sentences
 
 @dataclass(frozen=True, slots=True)
 class Category(Labels):
-    """One of several named values: input i is ``values[i]``.
+    """The kind of a question with several named values: input i of the channel is ``values[i]``.
 
     Attributes:
         values: at least two different texts, in the registry's order.
-        other: the value that replaces unlisted texts; None if an unlisted text is not an answer.
+        other: the value that replaces unlisted texts; None if unlisted texts are invalid.
 
     """
 
@@ -38,7 +38,7 @@ class Category(Labels):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The values, in the order of the inputs."""
+        """The values, in the order of the channel's inputs."""
         return self.values
 
     @property
@@ -55,7 +55,7 @@ class Category(Labels):
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     def symbol(self, answer: object) -> int:
-        """Return the input of a value.
+        """Return the channel's input for a value.
 
         Raises:
             DomainError: if the answer is not a text, or is an unlisted text while `other` is None.
@@ -67,21 +67,21 @@ class Category(Labels):
         return symbol
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield sentences that list the values, and name the value that replaces unlisted texts."""
+        """Yield sentences for users on the values, and the value that replaces unlisted texts."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield a sentence that names the value that replaces unlisted texts, if there is one."""
+        """Yield a sentence for users that names `other`, unless it is None."""
         if self.other is not None:
             yield say("statement.other_answer", other=escaped(self.other))
 
     @property
     def python_type(self) -> str:
-        """A ``Literal`` of the values; ``str`` if unlisted texts are allowed."""
+        """The type ``Literal`` with the values; ``str`` if unlisted texts are allowed."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """A union of the values; ``string`` if unlisted texts are allowed."""
+        """The union type of the values; ``string`` if unlisted texts are allowed."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"

@@ -1,11 +1,11 @@
 """Two questions that are answered together: each pair of answers is one category.
 
-If a group and a number are asked together, the number is rounded at random, without bias, to one of
-a few points. Each pair of a group and a point is one category. If epsilon is small, it is best to
-use only the two ends of the range as points, because each additional point adds inputs to the
-channel. If epsilon is large, more points are better, because rounding to few points then costs more
-precision than additional inputs (``docs/research/models.md`` contains the measurements behind
-`POINTS`).
+The answer to the first question is called the *group*. If the second question asks for a number,
+the number is rounded at random, without bias, to one of a few points. Each pair of a group and a
+point is one category. If epsilon is small, it is best to use only the two ends of the range as
+points, because each additional point adds inputs to the channel. If epsilon is large, more points
+are better, because rounding to few points then costs more precision than additional inputs
+(``docs/research/models.md`` contains the measurements behind `POINTS`).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 Crossed = Boolean | Category
 
 MAX_CELLS: Final = 256
-"""The maximum number of pairs. With more pairs, the estimated share of a pair would be mostly noise
-even with a million devices, and computing the covariance would take seconds."""
+"""The maximum number of pairs of answers. With more pairs, the estimated share of a pair would be
+mostly noise even with a million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), in descending order of m. A number is rounded to m points for the first pair for
-which r times the number of groups is at most e**epsilon."""
+"""Pairs (m, r), in descending order of m. They determine to how many points a number is rounded: to
+m points for the first pair for which r times the number of groups is at most e**epsilon."""
 
 LEAST_POINTS: Final = 2
-"""The minimum number of points: the two ends of the range."""
+"""The minimum number of points to which a number is rounded: the two ends of its range."""
 
 MEAN: Final = ("mean", "")
 """A number can be compared between groups only with this statistic and this scale."""
@@ -60,12 +60,15 @@ _CROSSED: Final = "first a boolean, category or ordinal (the groups), then anoth
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a pair; None after mistakes, which are added to the table.
+    """Return the kind of a question that crosses two questions; None after a mistake.
+
+    Mistakes are added to the table.
 
     Args:
-        table: the question's table.
+        table: the table of the question.
         raw: the names of two questions, as in the file.
-        others: the kinds of the questions that may be crossed; None for a question with mistakes.
+        others: the kinds of the questions that may be crossed, by name; None for a question with
+            mistakes.
 
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
@@ -99,7 +102,7 @@ def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int =
 
 
 class _Pair(Kind):
-    """The base class of both kinds of pairs. The first part of a pair is the group."""
+    """The base class of both kinds of pairs. The answer to the first question is the group."""
 
     __slots__ = ()
 
@@ -124,7 +127,7 @@ class _Pair(Kind):
         return f"a pair with {MEMBERS_APART!r} between: {both}"
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield the sentences of both parts about unlisted answers."""
+        """Yield the sentences of both questions about unlisted answers."""
         for part in self.parts:
             yield from part.said_of_others(say)
 
@@ -172,7 +175,9 @@ class _Pair(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Cross(_Pair, Labels):
-    """Answers to two questions: input i * (size of the second) + j is the pair of inputs (i, j).
+    """Answers to two questions. If they have the inputs i and j, the pair has input i * size + j.
+
+    In this formula, ``size`` is the number of possible answers to the second question.
 
     Attributes:
         first: the kind of the question that defines the groups.
@@ -203,7 +208,7 @@ class Cross(_Pair, Labels):
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
 
     def symbol(self, answer: object) -> int:
-        """Return the input of a pair of answers.
+        """Return the channel's input for a pair of answers.
 
         Raises:
             DomainError: if the answer is not a tuple or list of two, or if a part is invalid.
@@ -213,7 +218,7 @@ class Cross(_Pair, Labels):
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield sentences that name both questions, and the value that replaces unlisted texts."""
+        """Yield sentences for users on both questions, and values that replace unlisted texts."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
         yield from self.said_of_others(say)
@@ -221,13 +226,15 @@ class Cross(_Pair, Labels):
 
 @dataclass(frozen=True, slots=True)
 class MeanByGroup(_Pair):
-    """A group and a number: input g * points + j is group g with point j of an even grid.
+    """A group and a number, which is rounded to a point of an even grid.
+
+    Input g * points + j of the channel represents group g and point j.
 
     Attributes:
         first: the kind of the question that defines the groups.
         second: the number whose mean is compared between groups.
         names: the names of the two questions, for people; not part of the edition.
-        points: m, the number of points to which the number is rounded, at least 2.
+        points: the number of points to which the number is rounded, at least 2.
 
     """
 
@@ -247,7 +254,7 @@ class MeanByGroup(_Pair):
 
     @property
     def size(self) -> int:
-        """The number of inputs, groups * points."""
+        """The number of inputs: one for each group and each point."""
         return self.first.size * self.points
 
     @property
@@ -272,32 +279,32 @@ class MeanByGroup(_Pair):
         return replace(self, points=next(fitting, LEAST_POINTS))
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 of other kinds
-        """Return the input of a group and a number, which is rounded by one coin."""
+        """Return the channel's input for a group and a number, which is rounded by one coin."""
         group, number = pair(answer)
         return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other kinds
-        """Return the probabilities of the group's points to which the number may be rounded."""
+        """Return the probability of each input that `encode` may return for an answer."""
         group, number = pair(answer)
         first = self.first.symbol(group) * self.points
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
 
     def samples(self) -> Iterable[object]:
-        """Return every pair of a group and a sample of the number."""
+        """Return each pair of a group and one of the number's samples."""
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the first and the last group, each with both ends of the number's range."""
+        """Return four answers: the first and the last group, each with both ends of the range."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase on how numbers outside the range count; empty if they are invalid."""
+        """Return a phrase on the clipping of numbers; empty if those out of range are invalid."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield sentences that explain the rounding, and name the value for unlisted texts."""
+        """Yield sentences for users on the rounding, and on the value for unlisted texts."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:
             yield say("statement.group_at_ends", group=group, number=number)

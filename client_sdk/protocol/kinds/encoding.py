@@ -31,7 +31,7 @@ class Labels(Kind):
 
     @abstractmethod
     def symbol(self, answer: object) -> int:
-        """Return the input of an answer.
+        """Return the channel's input for an answer.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -39,11 +39,11 @@ class Labels(Kind):
         """
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 of other shapes
-        """Return the input of an answer, without drawing a coin."""
+        """Return the channel's input for an answer, without drawing a coin."""
         return self.symbol(answer)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other shapes
-        """Return the input of an answer, which has probability 1."""
+        """Return the channel's input for an answer, with probability 1."""
         return {self.symbol(answer): Fraction(1)}
 
     @property
@@ -52,7 +52,7 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return the fill that means no answer, for which the channel has an additional input."""
+        """Return the report for a window without an answer: "no answer", an additional input."""
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:

@@ -19,24 +19,25 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest exponent of ten of an answer; every float has a smaller exponent. Converting a
+"""The largest exponent of ten of an answer. Every float has a smaller exponent. Converting a
 Decimal with a far larger exponent to an exact fraction would exhaust the memory."""
 
 Ratio = tuple[int, int]
-"""A numerator and a positive denominator. Two integers are faster than a `Fraction`."""
+"""A fraction: a numerator and a positive denominator. Two integers are faster than a `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
-"""The number that represents infinity and all larger numbers. It is outside every range."""
+"""The number that replaces infinity, and numbers with an exponent above `MAX_ANSWER_EXPONENT`. It
+is outside every range."""
 
 STEPS: Final = 1000
 """Numbers are printed with enough decimals to distinguish this many equal parts of their range."""
 
 
 class Grid(Kind):
-    """A number in a range. It is rounded at random to one of the two nearest points of a grid.
+    """A number in a range, which is rounded at random to one of the two nearest grid points.
 
-    The grid has as many points as the channel has inputs. The nearer point is more likely: the
-    expected point equals the number, up to a bias of at most one part in 2**64.
+    The grid is even, and has as many points as the channel has inputs. The nearer point is more
+    likely: the expected point equals the number, up to a bias of at most one part in 2**64.
 
     Attributes:
         low: the minimum, exact.
@@ -61,20 +62,21 @@ class Grid(Kind):
 
     @property
     def takes_fill_value(self) -> bool:
-        """Whether the registry must set the number to report if nothing was recorded."""
+        """Whether a question that also reports without an answer must set ``fill_value``."""
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
-        """Return the number of points of a channel's grid; ``most`` is the maximum.
+        """Return the number of grid points to which numbers are rounded, at most ``most``.
 
-        If the share of each number is estimated, there are no more points than numbers. For a mean,
-        more points are better, because the channel can then choose the best width of its band.
+        If the share of each number is estimated, there are no more points than numbers. If only the
+        mean is estimated, more points are better, because the channel can then choose the best
+        width of its band.
         """
         return most if self.size is None else min(most, self.size)
 
     @abstractmethod
     def part(self, answer: object) -> Ratio:
-        """Return the fraction of the range that lies below an answer, from 0 to 1.
+        """Return an answer's position as a fraction: 0 at the minimum, 1 at the maximum.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -82,11 +84,11 @@ class Grid(Kind):
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return an answer's position in the range, from 0 to 1; raise the errors of `part`."""
+        """Return the result of `part` as a `Fraction`, and raise the same errors."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number in the range; raise the same errors as `part`."""
+        """Return an answer as an exact number in the range, and raise the errors of `part`."""
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
@@ -101,14 +103,18 @@ class Grid(Kind):
         return {input_: chance for input_, chance in chances.items() if chance}
 
     def _rounded(self, answer: object, inputs: int) -> tuple[int, int]:
-        """Return the point at or below an answer, and the next point's probability times 2**64."""
+        """Return the point at or below an answer, and 2**64 times the probability of the next."""
         below, whole = self.part(answer)
         scaled = below * (inputs - 1) * COIN_SCALE // whole
         point = min(scaled // COIN_SCALE, inputs - 2)
         return point, scaled - point * COIN_SCALE
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Return the fill with the number that the registry sets, or add a mistake."""
+        """Return the answer to report for a window without one: the question's ``fill_value``.
+
+        If ``fill_value`` is invalid, or if there is no such report for this statistic, add a
+        mistake to the table.
+        """
         if not self.takes_fill_value:
             return Kind.fill(self, table, value)
         if value is None or not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
@@ -119,15 +125,15 @@ class Grid(Kind):
         return Fill(int(value) if self.is_whole else value)
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the answer for a number in the range."""
+        """Return a number in the range as an answer: an integer if all answers are integers."""
         return int(number) if self.is_whole else number
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the answer for a number in the range, with its name."""
+        """Return a number in the range as an answer with a name."""
         return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:
-        """Return the ends of the range, and its middle if requested."""
+        """Return both ends of the range and, if requested, its middle."""
         middle = [(self.low + self.high) / 2] if midpoint else []
         return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
 
@@ -138,21 +144,21 @@ class Grid(Kind):
         return low if low == high else say("reported.range", low=low, high=high)
 
     def said_at(self, point: int, points: int, say: Sentences) -> str:
-        """Return the number at a point of an even grid, formatted for users."""
+        """Return the number at a point of a grid of ``points`` points, formatted for users."""
         decimals = 0
         while (self.high - self.low) * 10**decimals < STEPS:
             decimals += 1
         return say.number(self.number_at(point, points), decimals)
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number at a point of an even grid."""
+        """Return the exact number at a point of a grid of ``points`` points."""
         return self.low + (self.high - self.low) * Fraction(point, points - 1)
 
 
 def ratio_of(answer: object) -> Ratio:
-    """Return a number as a ratio. Other libraries' number types must be registered with `numbers`.
+    """Return a number as a ratio, which need not be in its lowest terms.
 
-    The ratio need not be in its lowest terms.
+    Number types of other libraries are accepted if they are registered with the module `numbers`.
 
     Raises:
         DomainError: if the answer is not a number; truth values and NaN are not numbers.
@@ -172,12 +178,12 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction; raise the same errors as `ratio_of`."""
+    """Return a number as a fraction, and raise the errors of `ratio_of`."""
     return Fraction(*ratio_of(answer))
 
 
 def _of_decimal(answer: Decimal) -> Ratio:
-    """Return a Decimal as a ratio: 0 if it is extremely small, `BEYOND` if it is too large."""
+    """Return a Decimal as a ratio: 0 if it is extremely small, `BEYOND` if extremely large."""
     if answer.is_nan():
         raise DomainError
     if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):

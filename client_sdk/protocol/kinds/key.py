@@ -1,4 +1,4 @@
-"""The declaration of a question's keys, from which the parser and the JSON Schema are derived.
+"""The keys of a question's table: the parser and the JSON Schema are derived from them.
 
 This module also declares the keys ``values`` and ``other``, which several kinds share.
 """
@@ -28,7 +28,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table with only these keys; the first ``required`` must be set."""
+    """Return the schema of a table with only these keys, of which the first few must be set."""
     return {
         "type": "object",
         "properties": properties,
@@ -79,17 +79,17 @@ def _either(choices: list[Any]) -> str:
 
 
 class Key(NamedTuple):
-    """A key of a question's table.
+    """A key that the table of a question may contain.
 
     Attributes:
         name: the key's spelling in the file.
         schema: the JSON Schema of the value, the same for every kind that has the key.
-        description: a phrase for editors and for the page on keys.
-        required: whether a question must set the key if its kind has the key.
-        read: a function that returns the value from a table, given the values of earlier keys. If
-            the value is missing or invalid, it returns None; it adds mistakes to the table.
-        narrower: the JSON Schema for a kind that allows fewer values than ``schema``; otherwise
-            None.
+        description: a phrase for editors and for the reference page.
+        required: whether every question must set the key if its kind has the key.
+        read: a function that returns the key's value in a table, given the values of earlier keys.
+            If the value is missing or invalid, it returns None. It adds mistakes to the table.
+        narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the
+            kind allows all.
 
     """
 
@@ -102,7 +102,7 @@ class Key(NamedTuple):
 
     @property
     def own(self) -> Schema:
-        """The JSON Schema of the key's value for the kind that declares this key."""
+        """The JSON Schema of the key's value, for the kind that declares the key."""
         return self.schema if self.narrower is None else self.narrower
 
 

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from client_sdk.protocol.toml_table import TomlTable
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""An answer whose share is estimated; a tuple is a pair of answers, and None means no answer."""
+"""An answer whose share is estimated. A tuple is a pair of answers, and None means that there was
+no answer."""
 
 
 def word(value: Label) -> str:
-    """Return a value of a domain as text.
+    """Return an answer as text, for a person.
 
     Truth values are spelled as in the registry. A comma separates the parts of a pair.
     """
@@ -43,7 +44,7 @@ Input = Any
 """An input of a channel: an integer, or a tuple of integers, as the mechanism requires."""
 
 Law = Mapping[Input, Fraction]
-"""The exact probability of each input that the encoding of an answer may return."""
+"""Maps each input that the encoding of an answer may return to its exact probability."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "unit": "is only for a number or a count; remove it",
@@ -51,10 +52,10 @@ REFUSED: Final[Mapping[str, str]] = {
     "fill_value": "is only for a count or a mean with fill_in = true; remove it",
     "persist": "is only for a count, which adds up over a window; remove it",
 }
-"""The keys that most kinds do not allow, each with the error message."""
+"""The keys that most kinds do not allow, each with the message for a question that sets it."""
 
 MOST_LITERALS: Final = 1000
-"""The maximum number of values in a generated type, because more values would slow down type
+"""The maximum number of values that a generated type lists. More values would slow down type
 checkers. If there are more, the type allows any text, and `record` rejects unlisted texts at run
 time."""
 
@@ -63,15 +64,16 @@ MAX_CATEGORIES: Final = 10**6
 MB, the most that a store should use for one question."""
 
 MEMBERS_APART: Final = "|"
-"""The separator in a table cell between members of a set, answers of a pair, or coordinates."""
+"""The separator between the members of a set, the answers of a pair or the coordinates of a vector
+in a table cell."""
 
 
 class Fill(NamedTuple):
-    """The report for a window in which nothing was recorded.
+    """The answer that a device reports for a window in which nothing was recorded.
 
     Attributes:
-        answer: an argument of `Metric.perturb`; None means no answer, for which the channel has an
-            additional input.
+        answer: the argument of `Metric.perturb`; None means "no answer", for which the channel has
+            an additional input.
 
     """
 
@@ -79,7 +81,7 @@ class Fill(NamedTuple):
 
 
 class AskedMetric(NamedTuple):
-    """The properties of a question that do not depend on its kind.
+    """The properties of a question, beside its kind, that the statement for users describes.
 
     Attributes:
         unit: the unit of its numbers, such as ms; may be empty.
@@ -94,7 +96,7 @@ class AskedMetric(NamedTuple):
 
 
 class NamedAnswer(NamedTuple):
-    """An answer and its name for people.
+    """An answer with a name for people.
 
     Attributes:
         value: the answer as the SDK records it.
@@ -112,20 +114,23 @@ class Kind(ABC):
     Attributes:
         name: the kind's name in a registry.
         keys: the keys of a question's table that belong to the kind.
-        refused: the general keys that the kind does not allow, each with an error message.
+        refused: the keys that a question of this kind must not set, each with an error message.
         rule: the JSON Schema of rules for combinations of keys; empty for most kinds.
         call: the method of the SDK that records answers: ``record``, ``count`` or ``active``.
         shapes: the forms of the kind's inputs, such as ``labels``. A mechanism supports one form.
-        unshared: the error message if the registry names a mechanism that needs labels.
+        unshared: the error message if the registry names a mechanism that needs ``labels``, but
+            this kind cannot provide them.
         always_persists: whether counts are stored on disk even if ``persist`` is not set.
-        drawn: if the channel reports one random member, the size of an encoded answer; otherwise 0.
+        drawn: for sets, the size to which a set is padded before one element is drawn; otherwise 0.
         unit: the unit of the kind's numbers if the registry sets no unit.
         statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
         statistics: the statistics that a registry may name.
-        is_named: whether each input is one answer, so that a report can name that answer.
+        is_named: whether each input represents one answer, so that a report can name this answer.
         approved: the discovered texts that may be published; empty for every kind except texts.
-        is_ordered: whether its values have an order, so that distances between them are meaningful.
-        has_samples: whether `samples` can spread answers evenly over all possible answers.
+        is_ordered: whether the kind's values have an order, so that distances between them are
+            meaningful.
+        has_samples: whether `samples` returns answers that are spread evenly over all possible
+            answers.
         cross_refusal: why the SDK for browsers does not support pairs (``cross``) with this kind;
             empty if it supports them.
         expected: the valid answers, in words.
@@ -212,7 +217,7 @@ class Kind(ABC):
 
     @abstractmethod
     def encode(self, answer: object, inputs: int, coins: Coins) -> Input:
-        """Return the input of an answer, for a channel with ``inputs`` inputs.
+        """Return the input that represents an answer, for a channel with ``inputs`` inputs.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -221,7 +226,7 @@ class Kind(ABC):
 
     @abstractmethod
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the distribution of `encode`: the probability of each possible input.
+        """Return the probability of each input that `encode` may return for an answer.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -233,11 +238,14 @@ class Kind(ABC):
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
-        """Return the kind adapted to an epsilon and a mechanism; add any mistake to the table."""
+        """Return the kind, adapted to an epsilon and a mechanism; add any mistake to the table."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
-        """Return the fill for a window without an answer; without a fill, add a mistake."""
+        """Return the answer to report for a window in which nothing was recorded.
+
+        If there is none for this kind, add a mistake to the table and return None.
+        """
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
 
@@ -246,7 +254,7 @@ class Kind(ABC):
         """Yield lines for users that describe the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
-        """Return a phrase about how numbers outside the range count; empty if they are invalid."""
+        """Return a phrase on the clipping of numbers; empty if those out of range are invalid."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
@@ -274,11 +282,11 @@ class Kind(ABC):
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The data that the SDK for browsers needs in addition to the definition."""
+        """The data that the SDK for browsers needs in addition to `definition`."""
         return {}
 
     def parse(self, cell: str) -> object:
-        """Return the answer in a table cell. The answer may be invalid; `encode` checks it.
+        """Return the answer that a table cell contains. It may be invalid; `encode` checks it.
 
         Raises:
             DomainError: if the cell contains no answer.
@@ -287,11 +295,14 @@ class Kind(ABC):
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
-        """Return the columns of a table that together contain an answer; empty for most kinds."""
+        """Return the names of the table columns that together contain an answer.
+
+        The result is empty if one cell contains the whole answer.
+        """
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
-        """Return the answer that several table cells together contain.
+        """Return the answer that the cells of several columns together contain.
 
         Raises:
             DomainError: if the cells do not contain an answer.
@@ -300,7 +311,7 @@ class Kind(ABC):
         raise DomainError
 
     def truth(self, answer: object) -> object:
-        """Return an answer in a normal form, so that equivalent answers compare as equal."""
+        """Return an answer in a normal form. Equivalent answers have the same normal form."""
         return answer
 
     def samples(self) -> Iterable[object]:
@@ -323,7 +334,15 @@ def refused(*allowed: str, **more: str) -> Mapping[str, str]:
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return the type that allows only some texts; if there are too many texts, ``otherwise``."""
+    """Return a type that allows only the texts in ``values``.
+
+    Args:
+        values: the texts.
+        form: the format of the type, with a placeholder for the texts.
+        apart: the separator between texts.
+        otherwise: the type to return if there are more than `MOST_LITERALS` texts.
+
+    """
     if len(values) > MOST_LITERALS:
         return otherwise
     return form.format(apart.join(json.dumps(value, ensure_ascii=False) for value in values))
@@ -342,7 +361,7 @@ def pair(answer: object) -> tuple[object, object]:
 
 
 class _NoCoins(Coins):
-    """Coins for encodings that never draw a coin. Drawing one raises an AssertionError."""
+    """Coins that must not be drawn. Drawing one raises an AssertionError."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)
@@ -352,4 +371,4 @@ class _NoCoins(Coins):
 
 
 NO_COINS: Final = _NoCoins()
-"""The argument of `Kind.encode` for encodings that draw no coins."""
+"""The coins to pass to `Kind.encode` if the encoding draws no coins."""

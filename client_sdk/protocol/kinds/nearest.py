@@ -1,13 +1,13 @@
-"""The kind of a question that finds the vector in the registry that is nearest to an app's vector.
+"""The kind of a question whose answer is the label of a vector: the one nearest to an app's vector.
 
-An embedding model in the app turns a text, a picture or a sound into a vector. The device reports
-the label of the nearest vector in the registry, called its *prototype*, like a value of a category.
-It reports nothing else about the app's vector.
+An embedding model in the app turns a text, a picture or a sound into a vector. The registry lists
+labeled vectors, called *prototypes*. The device reports the label of the nearest prototype, like a
+value of a category. It reports nothing else about the app's vector.
 
 The result is exact and the same on every machine. Each number is converted to the nearest 64-bit
 float, and rounded half to even to a multiple of 2**-24, the step of the grid. The nearest prototype
-is the one with the minimum squared Euclidean distance, computed in integers. If two are equally
-near, the first one is chosen.
+is the one with the minimum squared Euclidean distance, computed in integers. If several prototypes
+are equally near, the first one is chosen.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""The number of grid steps per unit. Near 1, steps are about as fine as those of 32-bit floats."""
+"""The number of steps per unit to which coordinates are rounded. Near 1, steps are about as fine as
+those of 32-bit floats."""
 
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The maximum number of coordinates of all prototypes together, such as 1,024 vectors of 64
+"""The maximum number of coordinates of all prototypes together: for example, of 1,024 vectors of 64
 numbers. A search among them takes milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
@@ -44,7 +45,7 @@ thousand such vectors in a tenth of a second; TOML lists would take a whole seco
 `float` would also accept 1_000 and NaN."""
 
 Point = tuple[int, ...]
-"""A vector in steps of the grid: each number is an integer."""
+"""A vector whose coordinates are integers, in steps of the grid."""
 
 
 def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[str, Point] | None:
@@ -62,7 +63,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 
 
 def _problem(points: Mapping[str, Point | None]) -> str:
-    """Return the mistake in labeled vectors; empty without a mistake. An invalid vector is None."""
+    """Return the mistake in labeled vectors; empty if there is none. None is an invalid vector."""
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
@@ -90,7 +91,7 @@ def _read_point(vector: object) -> Point | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest(Category):
-    """One of several labeled vectors: input i stands for label ``values[i]``, vector ``points[i]``.
+    """One of several labeled vectors. Input i has label ``values[i]`` and vector ``points[i]``.
 
     Attributes:
         points: the vectors in steps of the grid, all different and of the same length.
@@ -131,7 +132,7 @@ class Nearest(Category):
 
     @property
     def dimensions(self) -> int:
-        """The length of the vectors."""
+        """The number of coordinates of each vector."""
         return len(self.points[0])
 
     @property
@@ -166,7 +167,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the prototype p nearest to a point x; it minimizes |p|^2 - 2 p x."""
+        """Return the index of the prototype p that is nearest to x: |p|^2 - 2 p x is smallest."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))
@@ -206,10 +207,10 @@ def point_of(numbers: object) -> Point:
 
 
 MOST_COORDINATE: Final = 10**6
-"""The largest absolute value of a number. Sums of squares then fit into two machine words."""
+"""The largest absolute value of a coordinate. Sums of squares then fit into two machine words."""
 
 NUMBERS: Final = f"numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
-"""The valid coordinates, in words for error messages."""
+"""The range of a coordinate, in words for error messages."""
 
 
 def sizes_of(numbers: object) -> Iterator[float]:

@@ -36,27 +36,27 @@ PERIODS: Final = (7, 28)
 """The numbers of days that an activity may cover. Whole weeks give all weekdays equal weight."""
 
 SAMPLES: Final = 1024
-"""The maximum number of answers that `Kind.samples` returns for a range."""
+"""The maximum number of answers that `Kind.samples` returns for a number or a count."""
 
 REMEMBERED: Final = 64
 """The number of ranges for which the logarithms of both ends are cached. Computing them takes as
 long as computing the logarithms of two answers."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point. Coins for rounding have the same
-number."""
+"""The number of binary digits after the point of a logarithm. The probabilities of coins have the
+same number."""
 
 LOG_DIGITS: Final = 128
-"""The number of binary digits of intermediate values after the point. Each squaring doubles the
+"""The number of binary digits after the point of intermediate results. Each squaring doubles the
 error, so half of these digits are valid after the last squaring. The computed logarithm is at most
-one step below the true one rounded down, and never decreases as the number increases.
-"""
+one step below the true one rounded down, and never decreases as the number increases."""
 
 MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more would be slow."""
 
 MOST_THRESHOLDS: Final = 10
-"""The maximum number of thresholds. With more, quantiles without thresholds are more precise."""
+"""The maximum number of thresholds. With more thresholds, quantiles are more precise without them.
+"""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""
@@ -127,10 +127,10 @@ def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | 
 
 
 class _Numeric(Grid):
-    """The base class of numbers and counts. A number outside the range is clipped or refused.
+    """The base class of numbers and counts. A number outside the range is clipped, or is invalid.
 
     Attributes:
-        clip: whether numbers outside the range count as its nearer end.
+        clip: whether a number outside the range counts as the nearer end of the range.
         scale: ``log`` if logarithms are averaged; otherwise empty.
 
     """
@@ -145,25 +145,25 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The part of the definition that disables clipping; empty if numbers are clipped."""
+        """The part of the edition that says that numbers are not clipped; empty if they are."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase on how numbers are clipped to the range; empty without clipping."""
+        """Return a phrase on how numbers outside the range are clipped; empty without clipping."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
         return say("counted.between", low=low, high=high) if self.low else say("counted.up_to", high=high)
 
     def ranged(self, key: str, unit: str, say: Sentences) -> str:
-        """Return a line of the statement: the range, or how numbers outside the range count."""
+        """Return a line for users on the range, or on how numbers outside it are clipped."""
         if counted := self.counted(say, unit):
             return say(f"{key}.clipped", counted=counted)
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
         return say(f"{key}.within", low=low, high=high)
 
     def part(self, answer: object) -> Ratio:
-        """Return the fraction of the range that lies below an answer, clipped if `clip` is true.
+        """Return an answer's position as a fraction: 0 at the minimum, 1 at the maximum.
 
         Raises:
             DomainError: if the answer is not a number, or is outside the range while `clip` is
@@ -216,8 +216,8 @@ class Number(_Numeric):
         low: the minimum, exact.
         high: the maximum, exact, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether numbers outside the range count as its nearer end. If true, the statistic
-            describes the clipped numbers. If false, numbers outside the range are invalid.
+        clip: whether a number outside the range counts as the nearer end of the range. If true, the
+            statistic describes the clipped numbers. If false, such a number is invalid.
 
     """
 
@@ -265,12 +265,12 @@ class Number(_Numeric):
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
     def samples(self) -> Iterable[object]:
-        """Return the midpoints of `SAMPLES` equal parts of the range."""
+        """Return `SAMPLES` numbers: the midpoints of equal parts of the range."""
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence that states the range, and how numbers outside it count."""
+        """Yield a sentence for users on the range, and on how numbers outside it are clipped."""
         yield self.ranged("statement.number", asked.unit, say)
 
 
@@ -304,14 +304,18 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 class LogNumber(Number):
     """A number of at least 0 whose geometric mean is estimated.
 
-    Neighboring points of the grid have equal distances in log(1 + x). Reports therefore estimate
-    the mean of log(1 + x).
+    Neighboring points of the grid have equal distances in log(1 + x), where x is the number.
+    Reports therefore estimate the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
 
     def part(self, answer: object) -> Ratio:
-        """Return the position of log(1 + x) between the logarithms of the ends."""
+        """Return an answer's position in the range, on a logarithmic scale.
+
+        The position is 0 at the minimum, and 1 at the maximum. For a number x, it increases
+        linearly with log(1 + x).
+        """
         low, high = _log_ends(self.low, self.high)
         return log_units(1 + self.within(answer)) - low, high - low
 
@@ -320,7 +324,7 @@ class LogNumber(Number):
         return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number at a point of the grid, to about fifty digits."""
+        """Return the number at a point of a grid of ``points`` points, to about fifty digits."""
         first, last = ln_ceiling(1 + self.low), ln_ceiling(1 + self.high)
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
@@ -344,7 +348,7 @@ class _Whole(_Numeric):
 
     @property
     def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # a field in other kinds
-        """``grid``; also ``labels`` if the share of each count is estimated."""
+        """``grid`` and, if the share of each count is estimated, also ``labels``."""
         return ("grid",) if self.size is None else ("grid", "labels")
 
     @property
@@ -373,7 +377,7 @@ class _Whole(_Numeric):
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
-        """Return the fraction of the range that lies below a count, clipped if `clip` is true.
+        """Return a count's position in the range as a fraction: 0 at the minimum, 1 at the maximum.
 
         Raises:
             DomainError: if the answer is neither an integer nor infinite, or if it is outside the
@@ -385,7 +389,7 @@ class _Whole(_Numeric):
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count or, if there are more than `SAMPLES`, evenly spaced counts."""
+        """Return every count. If there are more than `SAMPLES`, return evenly spaced counts."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 
@@ -424,18 +428,19 @@ class Count(_Whole):
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence that states the range, and how numbers outside it count."""
+        """Yield a sentence for users on the range, and on how numbers outside it are clipped."""
         yield self.ranged("statement.count", asked.unit, say)
 
 
 @dataclass(frozen=True, slots=True)
 class Activity(_Whole):
-    """The number of days of use within a period of ``high`` days; the registry calls it ``days``.
+    """The number of days on which the app was used, within a period of ``high`` days.
 
-    The period ends with the last day of the report's window.
+    The registry calls the length of the period ``days``. The period ends with the last day of the
+    report's window.
 
     Attributes:
-        high: the number of days, one of `PERIODS`.
+        high: the number of days in the period, one of `PERIODS`.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
 
     """
@@ -471,11 +476,11 @@ class Activity(_Whole):
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
-        """Return 0 days. This is only a placeholder: the device reports the counted days."""
+        """Return 0 days as a placeholder. The device reports the number of days of use instead."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence that states which days the report covers."""
+        """Yield a sentence for users that states which days a report covers."""
         yield say(f"statement.activity.{asked.window}", days=int(self.high))
 
     @property
@@ -486,16 +491,18 @@ class Activity(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number in one of several cells. Input j is cell j, which begins at ``thresholds[j - 1]``.
+    """A number in one of several cells: input j is cell j, from ``thresholds[j - 1]`` on.
 
     T thresholds divide the range into T + 1 cells, which are treated as the values of a category.
     The share of answers that reach a threshold is the sum of the shares of all cells above the
-    threshold. Suppose that all k cells are equally likely, that the channel treats all pairs of
-    values alike, and that V is the variance of the share of one cell. Then the variance of the
-    total share of the highest a cells is V a (k - a) / (k - 1). Therefore the best channel for the
-    shares of single cells is also the best channel for the shares above thresholds. A report about
-    one randomly drawn threshold is never more precise. A tree of cells is at most 3% better, for up
-    to `MOST_THRESHOLDS` thresholds.
+    threshold.
+
+    The best channel for the shares of single cells is also the best channel for the shares above
+    thresholds. To see this, suppose that all k cells are equally likely, that the channel treats
+    all pairs of cells alike, and that V is the variance of the share of one cell. Then the variance
+    of the total share of the highest a cells is V a (k - a) / (k - 1), which is proportional to V.
+    A report about one randomly drawn threshold is never more precise. A tree of cells is at most 3%
+    better, for up to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.
@@ -529,15 +536,15 @@ class Thresholds(Labels, Number):
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the input of an answer: the number of thresholds that are at most the answer."""
+        """Return the index of the cell of an answer: the number of thresholds up to the answer."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Add the mistake that quantiles cannot have a fill."""
+        """Add the mistake that quantiles have no report for a window without an answer."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence that lists the ends of the cells."""
+        """Yield a sentence for users that lists the ends of the cells."""
         ends = ", ".join(with_unit(end, "", say) for end in self.ends[:-1])
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))
 

@@ -1,4 +1,4 @@
-"""The kinds for values on a scale: ordered categories, or numbers if only the mean is estimated."""
+"""The kinds for values on a scale, of which the shares or only the mean are estimated."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Ordinal(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
-        """Return an `OrdinalMean` if ``statistic`` is set, otherwise an `Ordinal`."""
+        """Return an `OrdinalMean` if the question sets ``statistic``, otherwise an `Ordinal`."""
         scale = cls(values["values"])
         return OrdinalMean(scale) if values["statistic"] else scale
 
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One value on a scale. Only the mean is estimated; the first value counts as 1.
+    """One value on a scale, if only the mean is estimated. The values count as 1, 2, 3 and so on.
 
     Attributes:
         scale: the kind that lists the values, in ascending order.
@@ -63,7 +63,7 @@ class OrdinalMean(Grid):
 
     @property
     def high(self) -> Fraction:  # type: ignore[override] # as above
-        """The number of the last value."""
+        """The number for which the last value counts."""
         return Fraction(self.scale.size)
 
     @property
@@ -82,20 +82,20 @@ class OrdinalMean(Grid):
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position: the number of lower values, and the highest such number."""
+        """Return the number of values below an answer, and the number below the last value."""
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value at a position on the scale, from 1."""
+        """Return the value that counts as ``number``, which is rounded; the first counts as 1."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value at a position on the scale. The value is also its name."""
+        """Return the value that counts as ``number``, which is rounded. It is also its own name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 
     def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 of other kinds
-        """Return the value that is nearest to a point of an even grid."""
+        """Return the value that is nearest to a point of a grid of ``points`` points."""
         return self.scale.values[round(self.number_at(point, points)) - 1]
 
     def samples(self) -> tuple[str, ...]:
@@ -103,12 +103,12 @@ class OrdinalMean(Grid):
         return self.scale.values
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence that lists the values."""
+        """Yield a sentence for users that lists the values."""
         return self.scale.statement(asked, say)
 
     @property
     def python_type(self) -> str:
-        """A literal of the values."""
+        """The type ``Literal`` with the values; ``str`` if there are too many."""
         return self.scale.python_type
 
     @property

@@ -1,9 +1,10 @@
 """The kind of a question whose answer is a set of named values.
 
-A set is padded with dummies until it has ``max_items`` elements. The channel draws one of these
-members and dummies, and reports it (`client_sdk.protocol.mechanisms.drawn_member`). If the channel
-has no inputs for dummies, the set is encoded as a yes or no for each value instead, and the channel
-reports this for one value (`one_of`).
+A set is padded with *dummies*, which represent no value, until it has ``max_items`` elements. The
+channel draws one of these elements, and reports it (`client_sdk.protocol.mechanisms.drawn_member`).
+If the channel has no inputs for dummies, the set is instead encoded as a list that says, for each
+value, whether it is a member. The channel then draws one value, and reports whether it is a member
+(`one_of`).
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Subset(Kind):
 
     Attributes:
         values: at least two different texts, in the registry's order.
-        max_items: s, from 1 to the number of values.
-        other: the value that replaces unlisted texts; None if an unlisted text is not a member.
+        max_items: the maximum number of members, from 1 to the number of values.
+        other: the value that replaces unlisted texts; None if unlisted texts are invalid.
 
     """
 
@@ -81,12 +82,12 @@ class Subset(Kind):
 
     @property
     def drawn(self) -> int:  # type: ignore[override] # of other kinds a constant
-        """The number of members and dummies in a padded set, s."""
+        """The number of members and dummies in a padded set."""
         return self.max_items
 
     @property
     def size(self) -> int:
-        """The minimum number of a channel's inputs, k + 1: the k values, and one dummy."""
+        """The minimum number of a channel's inputs: one for each value, and one for a dummy."""
         return len(self.values) + 1
 
     @property
@@ -113,9 +114,9 @@ class Subset(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
-        Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, none occurs
-        twice. If the channel has no dummies, return 1 for each member and 0 for each other value
-        instead.
+        Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, all dummies
+        in a set are different. If the channel has no dummies, return instead, for each value, 1 if
+        it is a member and 0 if not.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -124,7 +125,7 @@ class Subset(Kind):
         return (*members, *(min(len(self.values) + place, inputs - 1) for place in places))
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the padded set of an answer, with probability 1."""
+        """Return the encoding of an answer, with probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
@@ -134,7 +135,7 @@ class Subset(Kind):
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
 
     def members(self, answer: object) -> list[int]:
-        """Return the inputs of an answer's members, in ascending order.
+        """Return the inputs that represent an answer's members, in ascending order.
 
         Several unlisted texts count as one member, `other`, so that they do not make a set too
         large.
@@ -156,20 +157,20 @@ class Subset(Kind):
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
 
     def truth(self, answer: object) -> object:
-        """Return the members in the registry's order."""
+        """Return the members as a tuple, in the registry's order."""
         return tuple(self.values[member] for member in self.members(answer))
 
     def samples(self) -> Iterable[object]:
-        """Return the empty set, and each value alone."""
+        """Return the empty set, and every set with a single value."""
         return [(), *((member,) for member in self.values)]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the empty set, and the sets of the first and of the last ``max_items`` values."""
+        """Return three sets: empty, the first values, and the last values, as many as allowed."""
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that list the values, and name the value that replaces unlisted texts."""
+        """Yield sentences for users on the values, and the value that replaces unlisted texts."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))
         else:
@@ -177,7 +178,7 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return the members for which a symbol is most likely, or a yes or no to one value."""
+        """Return, in words, the members for which a symbol is most likely, or one yes or no."""
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")
@@ -200,6 +201,6 @@ class Subset(Kind):
 
 
 def _yes_to(members: Sequence[int], values: int) -> tuple[int, ...]:
-    """Return 1 for each member, and 0 for each other value."""
+    """Return 1 for each value that is a member, and 0 for each other value."""
     given = frozenset(members)
     return tuple(int(value in given) for value in range(values))

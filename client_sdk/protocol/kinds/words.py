@@ -12,13 +12,14 @@ from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.sentences import Sentences
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""Characters with a meaning in Markdown within a line. (``<``, ``>`` and ``&`` become entities.)"""
+"""The characters that have a meaning within a line of Markdown. (``<``, ``>`` and ``&`` are
+replaced by HTML entities.)"""
 
 MOST_LISTED: Final = 12
-"""The maximum number of answers that a page lists. The page states how many are not listed."""
+"""The maximum number of answers that a page lists. The page then states how many more there are."""
 
 DECIMALS: Final = 6
-"""The maximum number of decimals printed for an end of a range."""
+"""The maximum number of decimals of a printed end of a range."""
 
 SHOWN: Final = 3
 """The maximum number of answers that a description of a report names."""
@@ -38,12 +39,12 @@ def listed(answers: Sequence[str], say: Sentences) -> str:
 
 
 def with_unit(end: Fraction, unit: str, say: Sentences) -> str:
-    """Return an end of a range with its unit."""
+    """Return an end of a range, formatted for users, with its unit."""
     return f"{say.number(end, DECIMALS)} {escaped(unit)}".rstrip()
 
 
 def preview(values: tuple[str, ...]) -> str:
-    """Return the first few values on one line, for a message."""
+    """Return the first few values on one line, for an error message."""
     first = ", ".join(repr(value) for value in values[:6])
     return first + (f", … ({len(values)} values)" if len(values) > 6 else "")  # noqa: PLR2004 fits on a line
 
@@ -60,7 +61,7 @@ def said(label: Label, say: Sentences) -> str:
 
 
 def either(answers: Iterable[str], say: Sentences) -> str:
-    """Return answers as alternatives, such as "a or b", up to a maximum number."""
+    """Return answers as alternatives, such as "a or b". Name at most `SHOWN` of them."""
     named = list(islice(answers, SHOWN + 1))
     if len(named) > SHOWN:
         return say("reported.or_others", first=", ".join(named[:SHOWN]))
