@@ -1,19 +1,22 @@
 """The shared vocabulary of client, collector and estimator.
 
-This package imports only the standard library. Its subpackages are ``registry`` (reads
+This package imports only the standard library. Its subpackages include ``registry`` (reads
 metrics.toml), ``mechanisms`` (probabilities and perturbation), ``kinds`` (the possible answers) and
-``wire`` (request and response bodies); each may import only the ones after it. Text, vector and
-model metrics have their own modules.
+``wire`` (request and response bodies). Each of these four may import only the ones named after it.
+The kinds of questions about texts, vectors and models have their own modules next to the
+subpackages.
 
-The package guarantees the following while it supports a ``schema`` number and the paths below
-``/v1``:
+As long as a version of Hearsay supports a ``schema`` number of registries, and the paths below
+``/v1`` of the collector's HTTP API, it guarantees the following:
 
-* The meaning of a definition never changes: the same definition has the same channel integers
-and the same edition in every version and on every machine.
+* The meaning of a definition never changes: the same definition has the same channel integers and
+  the same edition in every version and on every machine.
 * The mechanism that ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a
-  schema. A version of Hearsay that lacks a definition's mechanism refuses the definition.
-* Bodies contain only the specified fields. A new field requires a new protocol version.
-* Refusal codes are never renamed or given another meaning. A new protocol version may add codes.
+  schema number. A version of Hearsay that lacks a definition's mechanism refuses the definition.
+* Request and response bodies contain only the specified fields. A new field requires a new protocol
+  version.
+* The codes of refusals are never renamed or given another meaning. A new protocol version may add
+  codes.
 """
 
 import importlib

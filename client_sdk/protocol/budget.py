@@ -7,8 +7,8 @@ from typing import NamedTuple
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""The number of units in a delta of 1. Deltas are rounded up to whole units; their sums are exact.
-"""
+"""The number of units in a delta of 1. A delta is rounded up to whole units, so that sums are
+exact."""
 
 
 class Strategy(StrEnum):
@@ -21,19 +21,19 @@ class Strategy(StrEnum):
     """In each window, the device answers a few randomly drawn questions, at their full epsilon."""
 
     PACE = "pace"
-    """The device answers every question, but only in as many windows as the lifetime ceiling can
-    pay for until the last question expires."""
+    """The device answers every question, but only in a few random windows. The lifetime ceiling
+    then lasts until the last question expires."""
 
 
 class Cost(NamedTuple):
-    """The charge for a report, in billionths of epsilon and in units of 10**-18 of delta."""
+    """The charge for one report, in billionths of epsilon and in units of 10**-18 of delta."""
 
     nanos: int
     attos: int = 0
 
 
 class Spent(NamedTuple):
-    """The amounts charged so far that count toward each ceiling."""
+    """The sums of a device's charges so far: in this window, in this month, and in its lifetime."""
 
     window_nanos: int = 0
     month_nanos: int = 0
@@ -42,7 +42,7 @@ class Spent(NamedTuple):
 
 
 class Ceiling(StrEnum):
-    """A key of ``[budget]`` that limits charges."""
+    """A ceiling on charges, named like its key in the registry's table ``[budget]``."""
 
     PER_WINDOW = "per_window"
     PER_MONTH = "per_month"
@@ -54,7 +54,7 @@ class Budget(NamedTuple):
     """The ceilings and the strategy of a registry. Epsilons are in billionths, rounded down.
 
     Attributes:
-        window: the period of the ceiling per window, and the default window of a metric.
+        window: the window of the ceiling ``per_window``, and the default window of a metric.
         per_window_nanos: the maximum total cost of all reports made within one such window.
         lifetime_nanos: the maximum total cost of all reports of a device.
         per_month_nanos: the maximum total cost of all reports made within a calendar month (UTC);
@@ -64,7 +64,7 @@ class Budget(NamedTuple):
         answers: the number of questions drawn per window; None if the strategy draws no questions.
         web_year_nanos: the app's limit on the epsilon per year in a browser that repeatedly deletes
             its storage; None if the app is not for browsers.
-        accept: the reason to exceed the limits of `registry.limits`; empty without a reason.
+        accept: the reason why the registry exceeds `registry.limits`; empty without a reason.
 
     """
 
@@ -92,11 +92,11 @@ class Budget(NamedTuple):
 
     @property
     def least_ceiling_nanos(self) -> int:
-        """The maximum cost of a single report."""
+        """The maximum epsilon of a single report, in billionths: the lowest of the ceilings."""
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a cost would exceed if it were added to earlier charges."""
+        """Return the ceilings that a report's cost would exceed, in addition to earlier charges."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

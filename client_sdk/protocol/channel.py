@@ -1,10 +1,10 @@
 """A mechanism is a finite channel: each input symbol has a distribution over output symbols.
 
 A report is one output symbol. A tally counts the reports of each symbol, and contains all
-information in the reports. Estimation inverts the channel. The privacy of a report depends only on
-the channel's integers (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
+information in the reports. The estimator inverts the channel. The privacy of a report depends only
+on the channel's integers (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
-Coins are the random decisions of a channel. They are an argument; this module never draws any.
+Coins are the random decisions of a channel. They are passed as an argument; this module draws none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""If a channel has more inputs than this, `Channel.likeliest` may return an incomplete list."""
+"""If more inputs than this are equally likely, `Channel.likeliest` may leave out some of them."""
 
 
 class Channel(ABC):
@@ -45,7 +45,7 @@ class Channel(ABC):
             vectors, k is the dimension, and an input is a vector of k integers.
         says_truth: whether each symbol names one input, and each input is reported unchanged with
             the same probability.
-        turns: whether the probabilities for a given vector differ between windows.
+        turns: whether the channel differs between windows, because it rotates vectors.
 
     """
 
@@ -73,14 +73,14 @@ class Channel(ABC):
     @property
     @abstractmethod
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the probabilities; they are part of the edition."""
+        """The integers that determine all probabilities, by name; they are part of the edition."""
 
     @property
     @abstractmethod
     def worst_ratio(self) -> Fraction:
         """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e**epsilon, exactly.
 
-        If `delta` is above 0, some ratios are larger. Then `delta` limits their effect.
+        If `delta` is above 0, some ratios are larger, and `delta` limits their effect.
         """
 
     @property
@@ -93,17 +93,17 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
-        """Return the chance that a report shifts odds by more than ``ratio``, >= `worst_ratio`."""
+        """Return the chance that a report shifts odds by more than a ratio (>= `worst_ratio`)."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The channel that turns a permanent answer or a drawn member into the report."""
+        """The part of the channel that perturbs a permanent answer or a drawn member of a set."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of all reports of an unchanged answer, in billionths; 0 without a limit."""
+        """The epsilon of all reports of an unchanged answer, in billionths; 0 if unlimited."""
         return 0
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 of vectors
-        """Return the channel to use in the window with this name."""
+        """Return the channel for a window, which differs from this one only if `turns` is true."""
         return self
 
 

@@ -45,7 +45,8 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The error codes that only writing can cause: a full disk, a quota, a file size limit."""
+"""The operating system's error codes that only writing can cause: a full disk, a quota, a file size
+limit."""
 
 COMPLETION_HINTS: Final[Mapping[str, str]] = {
     "bash": "completion works in new shells if the package bash-completion is installed",
@@ -71,7 +72,7 @@ HEAD_BYTES = 4096
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths name the same file, even through links; the file need not exist."""
+    """Whether two paths name the same file, even through links. The file need not exist yet."""
     try:
         return path.samefile(other)
     except OSError:
@@ -79,21 +80,21 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return the first input file that an output file would replace; None if there is none."""
+    """Return the first path in ``read`` that writing to ``written`` would replace; None if none."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 
 
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
-    """Whether writing to a path would replace a file of a kind that the writer does not write.
+    """Whether writing to a path would replace a file that the program did not write.
 
-    A path without a file, an empty file, and anything other than a regular file are safe to write
-    to. A file that cannot be read counts as a file of another kind.
+    It is safe to write to a path without a file, or to an empty file, or to anything other than a
+    regular file. A file that cannot be read counts as a file that the program did not write.
 
     Args:
         path: the path to write to.
-        is_own: returns whether the writer writes files of this kind, given the first `HEAD_BYTES`
-            bytes of a file.
+        is_own: a function that recognizes the files that the program writes by their first
+            `HEAD_BYTES` bytes.
 
     """
     try:

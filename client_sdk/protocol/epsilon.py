@@ -14,10 +14,10 @@ from functools import lru_cache
 from math import nextafter
 
 NANOS = 10**9
-"""The number of units in an epsilon of 1. Charges are integers, so that their sums are exact."""
+"""The number of units in an epsilon of 1. Charges are whole units, so that their sums are exact."""
 
 PURE = Fraction(0)
-"""The delta of a mechanism with pure differential privacy."""
+"""The delta of a mechanism that only has an epsilon (pure differential privacy)."""
 
 
 @lru_cache(maxsize=256)
@@ -36,7 +36,7 @@ def as_float(nanos: int) -> float:
 
 
 PRECISION_DIGITS = 50
-"""The number of decimal digits. Numerators of 64 bits need 20, and intermediate steps need more."""
+"""The number of decimal digits of intermediate results. Numerators of 64 bits alone need 20."""
 
 DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)

@@ -1,8 +1,7 @@
 """The errors that `client_sdk.protocol` raises, with messages for people.
 
 Every message says what is wrong and what to do. Most errors also have the details as attributes. No
-error ever contains a user's answer. To catch every error of the project, catch
-`HearsayError`.
+error ever contains a user's answer. To catch every error of the project, catch `HearsayError`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ class HearsayError(Exception):
 
 
 class RegistryError(HearsayError):
-    """A registry that cannot be used.
+    """A registry contains mistakes, and cannot be used.
 
     >>> print(RegistryError("metric.os.epsilon", "is missing"))
     metric.os.epsilon: is missing
@@ -51,7 +50,7 @@ class RegistryError(HearsayError):
 
 
 class LanguageError(HearsayError, ValueError):
-    """A language without texts was requested. The message names the available languages."""
+    """The requested language has no sentences. The message names the available languages."""
 
 
 class WindowError(HearsayError):
@@ -59,7 +58,7 @@ class WindowError(HearsayError):
 
 
 class UnknownMetricError(HearsayError):
-    """The registry does not define a name.
+    """A name was passed for which the registry defines no metric.
 
     >>> print(UnknownMetricError("drak_mode", ("dark_mode",)))
     the registry defines no metric 'drak_mode'; it defines: dark_mode
@@ -78,14 +77,14 @@ class UnknownMetricError(HearsayError):
 
 
 class OutsideDomainError(HearsayError):
-    """An answer outside the domain of its metric. The error does not contain the answer.
+    """An answer outside the domain of a metric. The error does not contain the answer.
 
     >>> OutsideDomainError("dark_mode", "True or False").expected
     'True or False'
 
     Attributes:
-        metric: the metric that was answered.
-        expected: the answers that its domain allows, in words.
+        metric: the name of the metric.
+        expected: the answers that the domain allows, in words.
 
     """
 
@@ -99,5 +98,6 @@ class OutsideDomainError(HearsayError):
 class DomainError(ValueError):
     """An answer outside a domain; the error contains neither the answer nor the metric.
 
-    The error's text is empty, or says how a part of the answer is restricted.
+    The text of the error is either empty, or says what a part of the answer must be, such as a
+    model's feature.
     """

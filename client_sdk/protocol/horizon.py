@@ -1,7 +1,8 @@
 """The maximum number of a device's reports, and the maximum privacy loss, in a period.
 
-If ``today`` is given, a result applies to a device that starts on that day. If it is None, the
-result applies to every device, no matter how long the device has been reporting.
+Several functions take the current day as an argument, ``today``. The result then applies to a
+device that starts on that day. If ``today`` is None, the result applies to every device, no matter
+how long the device has been reporting.
 
 Sums of privacy losses are exact integers, limited by the ceilings that the ledger enforces.
 """
@@ -23,7 +24,7 @@ from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
-    """An object with questions and their common ceilings, such as a registry."""
+    """A protocol for objects with questions and the ceilings for them, such as a registry."""
 
     @property
     def budget(self) -> Budget:
@@ -52,7 +53,8 @@ IN_WINDOW: Final = {
     WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
     WindowKind.MONTH: IN_MONTH,
 }
-"""For each window of a budget, the maximum number of a metric's windows that overlap the window."""
+"""For each length of the budget's window: the maximum number of a metric's windows that overlap one
+such window, by their length. For example, a week overlaps up to 2 months."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
 """The maximum number of windows that overlap a calendar year. A leap year that begins on a Sunday
@@ -83,9 +85,10 @@ class MetricReports(NamedTuple):
 
 
 def windows_left(metric: Metric, today: date | None) -> int | None:
-    """Return the number of windows of a metric from today on; None if the metric does not expire.
+    """Return the number of windows of a metric from ``today`` until the metric expires.
 
-    If ``today`` is None, return None as well, because a device may have started at any time.
+    If the metric does not expire, return None. If ``today`` is None, return None as well, because a
+    device may have started at any time.
     """
     if metric.expires is None or today is None:
         return None
@@ -93,10 +96,10 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 
 
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
-    """Return the maximum number of reports of each metric, ignoring the ceilings.
+    """Return the maximum number of reports of each metric, if there were no ceilings.
 
-    If a device draws n questions per window, only the n questions with the largest epsilons are
-    counted, because no other n questions reveal more.
+    If a device draws n questions per window, the result contains only the n questions with the
+    largest epsilons, because no other n questions reveal more.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -109,7 +112,7 @@ def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = No
 
 
 def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
-    """Return the maximum number of reports in a horizon; None if only ceilings limit the number."""
+    """Return the maximum number of reports of a metric; None if only ceilings limit the number."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
@@ -181,10 +184,10 @@ def _least(*bounds: int | None) -> int | None:
 
 
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
-    """Return the maximum sum of all charges within a horizon, in billionths.
+    """Return the maximum sum of all charges within a horizon, in billionths of epsilon.
 
     If browsers may delete the ledger, only the ceiling per window is reliable, because a new ledger
-    reports nothing in the windows in which it was created. The sums for a month and a year then
+    makes no reports in the windows in which it was created. The sums for a month and a year then
     assume that the ledger is deleted repeatedly. The sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
@@ -214,10 +217,10 @@ def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> 
 
 
 def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
-    """Bound the probability that a horizon's reports reveal more than `most_nanos`.
+    """Return a bound on the probability that a horizon's reports reveal more than `most_nanos`.
 
     The bound is the sum, over all reports, of the probability that a report reveals more than its
-    charge. The bound is 0 unless a question has a delta, and may be above 1.
+    charge. The bound is 0 unless a question has a delta. Because it is a sum, it may be above 1.
     """
     return sum(
         (
@@ -230,7 +233,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
 
 
 def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
-    """Return the maximum number of a metric's reports that the ceilings on epsilon allow."""
+    """Return the maximum number of a metric's reports that the ceilings on epsilon pay for."""
     paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)

@@ -18,11 +18,11 @@ from client_sdk.protocol.window import Window, WindowKind
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
-"""The number of cached deltas. Computing a delta takes 10 ms, and every charge needs it."""
+"""The maximum number of cached deltas. Computing one takes 10 ms, and every charge needs it."""
 
 
 EDITION_DIGITS = 12
-"""The number of hex digits (48 bits). Two of 1,000 editions are equal with chance below 10**-8."""
+"""The number of hex digits of an edition. Two of 1,000 are equal with chance below 10**-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Metric:
         unit: the unit of the numbers, such as ms; may be empty.
         consent: the purposes of the question. The user must agree to all of them or, if there are
             none, to everything.
-        is_sensitive: whether a stricter limit applies to the epsilon (`registry.limits`).
+        is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
         title: the name for people; by default, the question's name.
         is_public: whether estimates may be published.
         strata: the names of the question's public strata, such as "platform=ios"; may be empty.
         stratum: the stratum of the reports, which is sent unperturbed; empty without a stratum.
         is_trial: whether the reports belong to a trial (`registry.trial`).
-        edition: the hexadecimal digest of the meaning of a report.
+        edition: the hexadecimal digest of everything that determines the meaning of a report.
         editions: the edition of reports without a stratum, then the editions of ``strata``.
         epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
 
@@ -103,7 +103,7 @@ class Metric:
 
     @property
     def cost(self) -> Cost:
-        """The charge for each report."""
+        """The amounts of epsilon and delta that each report is charged."""
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
@@ -119,7 +119,7 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return the input of a true answer: a symbol or a vector. Raise the errors of `read`."""
+        """Return the channel's input for a true answer. Raise the errors of `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
@@ -133,13 +133,13 @@ class Metric:
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
         """Return a uniformly drawn input, to replace an answer that `encode` refuses.
 
-        The distribution of the report is then a mixture of the distributions for all inputs. It is
+        The report then has a mixture of the distributions for all inputs. Its distribution is
         therefore within the channel's epsilon of the distribution for any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Call a method of the kind for an answer; convert every exception into one type.
+        """Call a method of the kind with an answer, and convert every exception into one type.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.
@@ -172,7 +172,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the part of the edition that describes the possible answers and the fill."""
+    """Return the part of the edition about possible answers, and reports without an answer."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning
@@ -180,12 +180,12 @@ def definition(metric: Metric) -> dict[str, object]:
 
 
 def _edition(metric: Metric, stratum: str) -> str:
-    """Return the digest of the meaning of a report.
+    """Return the digest of everything that determines the meaning of a report.
 
     Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
-    not part of the meaning: if they change, devices must not draw new random answers. Consent, for
-    example, decides only whether there is a report. A report's stratum is part of the meaning, so
-    that each stratum has separate tallies. Trials have separate editions, too.
+    left out: if they change, devices must not draw new random answers. Consent, for example,
+    decides only whether there is a report. A report's stratum is included, so that each stratum has
+    separate tallies. Trials have separate editions, too.
     """
     meaning: dict[str, object] = {
         "schema": 1,

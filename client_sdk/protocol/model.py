@@ -1,9 +1,10 @@
 """The kind of a question whose answers train a model: some features, and a label to predict.
 
-An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of
-products, and its mean determines a linear model. For the mechanism ``crosses``, the input consists
-of one cell for each feature, combined with the label; the shares of these cells determine log-odds.
-Both encodings consist of integers that are the same on every machine.
+An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of products
+of features and label. The mean of these vectors determines a linear model. For the mechanism
+``crosses``, the input consists of one *cell* for each feature: a pair of the label and a part of
+the feature's values. The shares of these cells determine log-odds. Both encodings consist of
+integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -41,13 +42,13 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum number of coordinates of all features. With more, the products would not fit."""
+"""The maximum number of coordinates of all features. With more, the products would not fit into a
+vector of the maximum length."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature, and label.
 The whole vector has a fixed norm, so a larger weight for one part adds noise to the other parts.
-docs/research/models.md compares these weights with alternatives.
-"""
+docs/research/models.md compares these weights with alternatives."""
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
@@ -80,19 +81,19 @@ class ModelFeature:
 
     @property
     def cells(self) -> int:
-        """The number of cells: the bins of a number, or the values."""
+        """The number of parts: the bins of a number's range, or the values of a choice."""
         return self.bins if isinstance(self.kind, Number) else self.kind.size
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the cells."""
+        """The names of the parts: the ends of each bin, or the values."""
         if isinstance(self.kind, Category):
             return self.kind.values
         low, step = self.kind.low, (self.kind.high - self.kind.low) / self.bins
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield the coordinates for a result of `place`, each from -`UNIT` to `UNIT`.
+        """Yield the coordinates of a value that `place` returned, each from -`UNIT` to `UNIT`.
 
         A coordinate of 1 is represented by `UNIT`. The range of a number becomes -1..1, and two
         values become -1 and 1. With three or more values, each value except the first has a
@@ -106,11 +107,11 @@ class ModelFeature:
             yield from (UNIT * (value == other) for other in range(1, self.kind.size))
 
     def cell(self, value: Fraction | int) -> int:
-        """Return the index of the cell that contains a result of `place`."""
+        """Return the index of the part that contains a value that `place` returned."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
-        """Return an answer in a cell: the middle of the cell's range, or the cell's value."""
+        """Return an answer in the part with an index: the middle of a bin, or the value."""
         if isinstance(self.kind, Category):
             return self.kind.values[cell]
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
@@ -133,7 +134,7 @@ class ModelFeature:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The content of an answer: all features, in the registry's order, and the label.
+    """The definition of an answer: all features, in the registry's order, and the label.
 
     Attributes:
         features: at least one, with different names.
@@ -176,7 +177,11 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return an answer with all first values or minimums, and one with all last or maximums."""
+        """Return two extreme answers.
+
+        In the first one, everything has its minimum or first value; in the second one, its maximum
+        or last value.
+        """
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -186,11 +191,11 @@ class Observation:
         )
 
     def statement(self, say: Sentences) -> Iterator[str]:
-        """Yield the names of the features."""
+        """Yield a line for users that names the features."""
         yield say("statement.model", features=", ".join(map(escaped, self.names[:-1])))
 
     def read(self, answer: object) -> tuple[list[Fraction | int], int]:
-        """Return the `place` of each feature, and the label as an integer, from -`UNIT` to `UNIT`.
+        """Return the `place` of each feature, and the label as an integer from -`UNIT` to `UNIT`.
 
         Raises:
             DomainError: if the answer does not have exactly the right keys, or a value is invalid.
@@ -273,7 +278,7 @@ def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | N
 
 
 class _OfFeatures(Kind):
-    """The base class of both encodings of a model. An answer maps features and label to values."""
+    """The base class of both encodings. An answer maps the features and the label to values."""
 
     __slots__ = ()
 
@@ -292,7 +297,7 @@ class _OfFeatures(Kind):
         return self.observation.expected
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return an answer with all first values or minimums, and one with all last or maximums."""
+        """Return the two answers of `Observation.extremes`."""
         return self.observation.extremes()
 
     @property
@@ -355,7 +360,7 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return a model that shortens vectors of scaled features to this norm.
+        """Return a model that shortens longer vectors of scaled features to the norm ``norm``.
 
         The default norm is the square root of half the number of coordinates.
         """
@@ -364,11 +369,11 @@ class Model(_OfFeatures, Ball):
 
     @property
     def length(self) -> int:  # type: ignore[override] # a field in other kinds
-        """The number of coordinates of the vector. Each is a product, a feature or the label."""
+        """The number of coordinates of the vector: each is a product, a feature or the label."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the model with the encoding for its mechanism: a vector, or crosses."""
+        """Return the kind with the encoding that the mechanism needs: a vector, or crosses."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be a mechanism for models: auto, rotated-axes or crosses")
@@ -393,7 +398,7 @@ class Model(_OfFeatures, Ball):
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
+        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
 
         Raises:
             DomainError: if the answer is not a mapping from every feature and the label to values
@@ -420,7 +425,8 @@ class CrossedModel(_OfFeatures):
     """Features and a yes-or-no label. Each report is about one feature together with the label.
 
     Attributes:
-        observation: the label, and the features, each divided into the same number of parts.
+        observation: the label, and the features. The range of every number is divided into the same
+            number of parts.
 
     """
 
@@ -441,11 +447,11 @@ class CrossedModel(_OfFeatures):
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """For each feature, the number of pairs of a cell and a label."""
+        """For each feature, the number of pairs of one of its parts and a label."""
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
-        """Return 2 * cell + label for each feature; the label is 0 or 1."""
+        """Return, for each feature, 2 * part + label; the label is 0 or 1."""
         places, label = self.observation.read(answer)
         return tuple(
             2 * feature.cell(place) + (label > 0)
@@ -457,7 +463,7 @@ class CrossedModel(_OfFeatures):
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
-        """Return a uniformly drawn pair for each feature, to replace an invalid answer."""
+        """Return, for each feature, a uniformly drawn pair, to replace an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
@@ -466,7 +472,7 @@ class CrossedModel(_OfFeatures):
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return one feature's cells and labels for which a symbol is most likely, in words."""
+        """Return the parts of a feature and labels for which a symbol is most likely, in words."""
         crosses = cast("Crosses", channel)  # no other channel has features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]
@@ -478,7 +484,7 @@ class CrossedModel(_OfFeatures):
 
 
 def length_for(inputs: int) -> int:
-    """Return the length of the vector of products for a number of coordinates."""
+    """Return the length of the vector of products, if features have ``inputs`` coordinates."""
     return inputs * (inputs + 1) // 2 + 2 * inputs + 1
 
 
@@ -486,7 +492,7 @@ def products(features: Sequence[int], label: int) -> list[int]:
     """Return weighted products: label * feature, feature * feature for i <= j, feature, and label.
 
     Args:
-        features: the scaled features, of norm `UNIT` at most.
+        features: the scaled coordinates of all features, as a vector of norm `UNIT` at most.
         label: the scaled label, from -`UNIT` to `UNIT`.
 
     """
@@ -506,8 +512,9 @@ def products(features: Sequence[int], label: int) -> list[int]:
 def weights() -> tuple[int, int, int, int, int]:
     """Return `UNIT` times the weights for label * feature, square, pair, feature, and label.
 
-    A pair i < j represents both (i, j) and (j, i) of the symmetric matrix. Its weight is therefore
-    larger.
+    A square is the product of a feature with itself; a pair is the product of two different
+    features. A pair represents two entries of a symmetric matrix, (i, j) and (j, i). Its weight is
+    therefore larger.
     """
     squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
     label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)

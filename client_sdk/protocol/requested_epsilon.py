@@ -29,7 +29,7 @@ class RequestedEpsilon(NamedTuple):
 
     Attributes:
         odds: e**epsilon, exact if the registry says ``ln``, otherwise rounded down.
-        text: epsilon as the registry writes it.
+        text: epsilon, as it is written in the registry.
 
     """
 

@@ -3,11 +3,11 @@
 The page says what is asked, why, and what the reports can reveal. It depends only on the registry.
 
 The page expresses privacy loss as odds. It assumes an observer who considers two answers equally
-likely before seeing the reports. The page states the highest odds, for either answer, that the
-observer can have after seeing them.
+likely before seeing the reports. It states the highest odds, for either answer, that the observer
+can have after seeing them.
 
-The page describes a report with a small epsilon as weak evidence. A report with a large epsilon is
-as good as the answer, and the page must say so.
+The page calls a report with a small epsilon weak evidence. A report with a large epsilon is as good
+as the answer itself, and the page must say so.
 """
 
 from __future__ import annotations
@@ -42,20 +42,21 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
 from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
-"""The privacy loss that raises even odds to a million to one, which is as good as certainty."""
+"""A privacy loss, in billionths of epsilon, that raises even odds to a million to one. This is as
+good as certainty."""
 
 TWO_DIGITS: Final = 10
-"""Higher odds than this are printed without a decimal."""
+"""Odds above this number to 1 are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""For each method that records answers, a part of a sentence's key. The sentence says what the mere
-existence of a report reveals."""
+"""For each method that records answers, a part of the key of a sentence. This sentence says what a
+report reveals by its mere existence."""
 
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
 
 COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
-"""The commands that show and erase the list of reports sent from a device."""
+"""The commands that show and erase the list of reports that a device has sent."""
 
 
 def statement(registry: Registry, language: str = ENGLISH) -> str:
@@ -94,12 +95,14 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
 
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
-    """Return the changes of the page as a unified diff; empty if nothing has changed.
+    """Return the changes of the page between two registries, as a unified diff.
+
+    The result is empty if nothing has changed.
 
     Args:
         old: the registry before the change; None if there was none.
         new: the registry after the change.
-        language: as for `statement`.
+        language: a language for which the SDK or the app has sentences.
 
     Raises:
         LanguageError: if the new registry has no sentences in the language. If only the old
@@ -117,7 +120,10 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff. The header of a hunk is followed by the heading above the hunk."""
+    """Return a line of a diff.
+
+    If the line is the header of a hunk, append the last heading of the page above the hunk.
+    """
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
@@ -128,7 +134,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
     Args:
         nanos: the loss in billionths of epsilon.
-        say: the sentences of a language.
+        say: the wording to use, in the reader's language.
 
     """
     if nanos >= CERTAIN_NANOS:
@@ -137,12 +143,12 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return the odds to which a loss can raise even odds, and exceptions to them, in words.
+    """Return the odds to which a privacy loss can raise even odds, and how often they are exceeded.
 
     Args:
         nanos: the loss in billionths of epsilon.
         chance: the maximum probability of a larger loss.
-        say: the sentences of a language.
+        say: the wording to use, in the reader's language.
 
     """
     if 2 * chance > 1 and nanos < CERTAIN_NANOS:
@@ -151,20 +157,20 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return the odds to which a report can raise even odds, and exceptions to them, in words."""
+    """Return the odds to which a report can raise even odds, and how often they are exceeded."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds that the page shows for a loss: the result r means r to 1."""
+    """Return the odds that the page prints for a privacy loss: a result of 3 means 3 to 1."""
     # charges are rounded up by up to a billionth, but the page must show ln 3 as 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return how often the odds are exceeded, in words; empty if the odds mean certainty."""
+    """Return how often the printed odds are exceeded, in words; empty if they mean certainty."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 
@@ -177,10 +183,10 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
-    """Yield the first paragraphs, which explain randomization and what protects users.
+    """Yield the first paragraphs, which explain the randomization and the protection of users.
 
-    For a browser, the limit that applies even if storage is deleted comes first, because no other
-    limit is certain.
+    For a browser, the first paragraph states the limit that applies even if storage is deleted,
+    because no other limit is certain.
     """
     budget = registry.budget
     if budget.may_be_wiped:
@@ -201,7 +207,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the section on consent, if there are any purposes: each purpose with its questions."""
+    """Yield the section on consent, if needed. It lists each purpose with its questions."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -214,7 +220,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes as one text; without purposes, a text that says to agree to everything."""
+    """Return purposes as one text. Without purposes, the user must agree to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -319,24 +325,25 @@ STRONG: Final = 99
 """Up to this number to 1, a report is called strong evidence; above, as good as the answer."""
 
 PAIR: Final = 2
-"""With this number of answers, a report's odds determine the share of true reports. With more
-answers, the share is lower."""
+"""With this number of possible answers, the odds of a report determine the share of true reports.
+With more answers, the share is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""The denominators of the shares of bets and reports, unless rounding would be too coarse."""
+"""The denominators of probabilities in words, unless rounding would be too coarse: "7 in 10" bets,
+and "73 of 100" reports."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
-"""The maximum difference between a share and its rounding to a multiple of 1/`BETS`."""
+"""A probability is only rounded to a multiple of 1/`BETS` if this changes it by at most 0.04."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return how strong the evidence of a report is, for the most revealing question, in words.
+    """Return, in words, how strong the evidence of a report is, for the most revealing question.
 
     Args:
         metrics: the questions, at least one.
-        say: the sentences of a language.
-        written: the function that formats the title of a question.
+        say: the wording to use, in the reader's language.
+        written: a function that formats the title of a question.
 
     """
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
@@ -351,16 +358,16 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
-    """Return the share of true reports, as "73 of 100"; None if reports name no single answer."""
+    """Return the share of true reports, as "73 of 100"; None if a report names no single answer."""
     chance = truth(metric)
     return None if chance is None else _share(chance, REPORTS, "share.reports", say, _nearest)
 
 
 def truth(metric: Metric) -> Fraction | None:
-    """Return the exact probability that a report is true; None if reports name no single answer.
+    """Return the exact probability that a report is true; None if a report names no single answer.
 
-    The probability is the same for every answer. Reports from numbers, sets and block designs name
-    ranges, members or groups of answers instead of a single answer.
+    The probability is the same for every answer. A report on a number or a set, or from a block
+    design, does not name a single answer: it names a range, a member or a group of answers.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
@@ -385,7 +392,7 @@ def _nearest(number: Fraction) -> int:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences, rounded: Callable[[Fraction], int]) -> str:
-    """Return a probability as a rounded share of a power of ten, but never as none or all of it."""
+    """Return a probability in words, rounded to a multiple of 1/10 or 1/100, never to 0 or 1."""
     whole = least
     while True:
         part = rounded(chance * whole)

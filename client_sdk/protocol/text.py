@@ -1,11 +1,13 @@
 """The kind of a question whose answer is any text. A text is encoded as one cell for each group.
 
-A text of at most L letters becomes an integer of L * c bits, with c bits for each letter. The
-letters are numbered from 1 in the registry's order; 0 ends the text and fills the remaining places.
-Each report belongs to a group (`client_sdk.protocol.mechanisms.grouped_geometry`). The channel
-draws the group with coins that do not depend on the text. In each group, a hash maps the text's
-integer to a *cell*. This module computes the cells of all groups, so that the encoding does not
+Each report belongs to a *group* (`client_sdk.protocol.mechanisms.grouped_geometry`). The channel
+draws the group with coins that do not depend on the text. In each group, a hash maps the text to a
+*cell*, an integer. This module computes the cells of all groups, so that the encoding does not
 depend on the drawn group.
+
+Before it is hashed, a text of at most L letters becomes an integer of L * c bits, with c bits for
+each letter. The letters are numbered from 1 in the registry's order; 0 ends the text and fills the
+remaining places.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (where
 each group of devices reports prefixes of one length).
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
-"""The maximum number of different letters; a letter then takes at most 8 bits. With more letters, a
-text would need too many levels."""
+"""The maximum number of different letters; a letter then takes at most 8 bits. With more bits for
+each letter, a text would need too many groups."""
 
 MAX_TEXT_LENGTH: Final = 32
 """The maximum length of a text. Longer texts need more groups, with fewer devices in each."""
@@ -46,14 +48,14 @@ MAX_TEXT_LENGTH: Final = 32
 MAX_TEXTS: Final = 100
 """The maximum number of texts in one answer.
 
-One of ``max_items`` places is drawn: each text is reported with probability 1 / ``max_items``.
+With ``max_items`` texts, each one is reported with probability 1 / ``max_items``.
 """
 
 CELLS: Final = 2**17
-"""The approximate number of cells in a group's table, unless the registry sets ``cells``."""
+"""The approximate number of cells of a group, unless the registry sets ``cells``."""
 
 MOST_APPROVED: Final = 1000
-"""The maximum number of approved texts: nobody would check more of them one by one."""
+"""The maximum number of approved texts. Nobody would check more of them one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
 """The letters of a text that is encoded as UTF-8: letter n represents byte n.
@@ -64,8 +66,8 @@ CUT: Final = "…"
 """The mark shown after a text of the maximum length, which may be part of a longer text."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point that Python substitutes for the byte 128 in invalid UTF-8. The code points for
-bytes 129 to 255 follow (PEP 383, surrogateescape)."""
+"""The code point that Python substitutes for byte 128 if it occurs in invalid UTF-8. The code
+points for bytes 129 to 255 follow (PEP 383, surrogateescape)."""
 
 
 PRESETS: Final[Mapping[str, str]] = {
@@ -81,7 +83,7 @@ cells, hardly any additional texts would be found."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters in a table, or the letters of the table's preset; None after a mistake."""
+    """Return the letters that a table sets, directly or by ``preset``; None after a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -127,7 +129,8 @@ class Text(Kind):
         max_length: L, the maximum number of letters; a longer text is cut.
         other: the letter that replaces unlisted letters; None if texts with unlisted letters are
             invalid.
-        discover: whether texts that nobody listed can be found. If not, all groups confirm texts.
+        discover: whether texts that nobody listed can be discovered. If not, reports only confirm
+            or refute texts that the analyst lists.
         max_items: the maximum number of texts in one answer. If it is 1, the answer is a text;
             otherwise, the answer is a set of texts, of which one is drawn at random.
         cells: the approximate number of cells of a group; the channel determines the exact number.
@@ -195,17 +198,17 @@ class Text(Kind):
 
     @property
     def letter_bits(self) -> int:
-        """The number of bits of a letter, c."""
+        """The number of bits that encode a letter."""
         return letter_bits(self.letters)
 
     @property
     def bits(self) -> int:
-        """The number of bits of a text, L * c."""
+        """The number of bits that encode a text."""
         return self.max_length * self.letter_bits
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the kind; None if keys contradict each other, which is added to the mistakes."""
+        """Return the kind. If its keys contradict each other, add a mistake and return None."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
@@ -254,7 +257,7 @@ class Text(Kind):
         return fields if self.other is None else {**fields, "other": self.other}
 
     def groups(self, cells: int) -> tuple[Group, ...]:
-        """Return the groups for hashes with ``cells`` cells: levels, then confirming groups."""
+        """Return the groups of devices, if hashes have ``cells`` cells; see `groups_of`."""
         return _groups(self.letters, self.max_length, cells, self.discover)
 
     @property
@@ -281,7 +284,7 @@ class Text(Kind):
         return law
 
     def law_of_numbers(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the probability that each text of an answer is drawn, by the text's integer."""
+        """Return, for the integer of each text in an answer, the probability that it is drawn."""
         numbers = self.numbers(answer)
         padded = Counter([*numbers, *[0] * (self.max_items - len(numbers))])
         return {number: Fraction(places, self.max_items) for number, places in padded.items()}
@@ -309,7 +312,7 @@ class Text(Kind):
         return numbers
 
     def number_of(self, text: object) -> int:
-        """Return the integer of a text. The first letter has the highest of its L * c bits.
+        """Return the integer of a text. The first letter has its highest bits.
 
         Raises:
             DomainError: if ``text`` is not a text, or has an unlisted letter while `other` is None.
@@ -327,19 +330,19 @@ class Text(Kind):
         return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
-        """Return the text of an integer. A text of L letters may have been cut."""
+        """Return the text of an integer. A text of the maximum length may have been cut."""
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the printable text of an integer, with `CUT` appended if it has L letters."""
+        """Return the printable text of an integer; `CUT` follows if it has the maximum length."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
-        """Return the cell of a text's integer in each group."""
+        """Return the cell in each group of the text that an integer encodes."""
         bits = self.bits
         return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
 
@@ -350,12 +353,12 @@ class Text(Kind):
         return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
 
     def truth(self, answer: object) -> object:
-        """Return the printed text or, for a set, the printed texts, ordered by their integers."""
+        """Return the printable text of an answer or, if it is a set, its texts in a fixed order."""
         labels = tuple(map(self.label_of, self.numbers(answer)))
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return four texts: empty, the first letter once and L times, and the last letter."""
+        """Return four texts: empty, the first letter once and repeated, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
@@ -379,7 +382,7 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return how many cells of which group a symbol supports, in words."""
+        """Return the group of a symbol, and the number of cells that it supports, in words."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
@@ -391,7 +394,7 @@ class Text(Kind):
 
 
 def _as_bytes(text: str) -> str:
-    """Return a letter for each byte of a text in UTF-8.
+    """Return a text in UTF-8, with one letter for each byte.
 
     Raises:
         DomainError: if the text contains a lone surrogate, which UTF-8 cannot encode.

@@ -1,4 +1,4 @@
-"""A parser for a TOML table: it reads keys singly, collects mistakes and refuses unknown keys."""
+"""A parser for a TOML table: it reads single keys, collects mistakes and refuses unknown keys."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MAX_TEXT = 500
 """The maximum length, in characters, of a text such as a purpose or a value of a category."""
 
 MOST_DEVICES = 10**12
-"""The maximum number of devices: a hundred times the world's population."""
+"""The maximum number of devices, which is a hundred times the world's population."""
 
 MAX_EXPONENT = 100
-"""The largest exponent of ten of a number; no quantity needs more. Exact fractions therefore remain
-small, and every number can be shown as a float."""
+"""The maximum exponent of ten of a number, positive or negative. No quantity needs more. With this
+limit, exact fractions remain small, and every number can be shown as a float."""
 
 ALIKE = 0.7
-"""The minimum similarity, as a `difflib` ratio, of a word to suggest. One or two letters of a key
-may be wrong, but `fill_value` is not suggested for `values`."""
+"""The minimum similarity, as a `difflib` ratio, of a word that is suggested for a misspelled one.
+One or two letters of a key may be wrong, but `fill_value` is not suggested for `values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
@@ -36,12 +36,12 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0 or can be stored as a fraction of moderate size."""
+    """Whether a finite number is 0, or its exponent of ten is at most `MAX_EXPONENT`."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
 def suggestion(value: object, choices: Iterable[str]) -> str:
-    """Return a question that suggests a known word; empty if none is similar to the value."""
+    """Return a text such as `; did you mean "values"?`; empty if no choice is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 only a mistake needs it
 
     close = get_close_matches(value[:MAX_TEXT], list(choices), 1, ALIKE) if isinstance(value, str) else []
@@ -52,7 +52,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class TomlTable:
-    """A parser for a table of the file. It reads keys one by one, and collects all mistakes.
+    """A parser for one table of the registry. It reads keys one by one, and collects all mistakes.
 
     Attributes:
         mistake_count: the number of mistakes in this table so far.
@@ -92,7 +92,11 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return a printable text; the default if the key is missing, the empty text if invalid."""
+        """Return the printable text that a key contains.
+
+        If the key is missing, return ``default``. If the text is invalid, add a mistake and return
+        the empty text.
+        """
         value = self.take(key, required=required)
         if value is None:
             return default
@@ -102,7 +106,7 @@ class TomlTable:
         return value
 
     def number(self, key: str, *, required: bool = True) -> Fraction | None:
-        """Return a finite number; None if it is missing or invalid."""
+        """Return the finite number that a key contains; None if it is missing or invalid."""
         value = self.take(key, required=required)
         if value is None:
             return None
@@ -123,14 +127,14 @@ class TomlTable:
         return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return a truth value; the default if it is missing or invalid."""
+        """Return the truth value that a key contains; the default if it is missing or invalid."""
         value = self.take(key)
         if value is not None and not isinstance(value, bool):
             self.mistake(key, "must be true or false")
         return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return the choice with the name in a key; None if it is missing or invalid."""
+        """Return the one of ``choices`` that a key names; None if it is missing or invalid."""
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -138,7 +142,7 @@ class TomlTable:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the kind of window in a key; the default if it is missing or invalid."""
+        """Return the kind of window that a key names; the default if it is missing or invalid."""
         value = self.take(key)
         if value is None:
             return default

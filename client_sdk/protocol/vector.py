@@ -34,14 +34,15 @@ such integers exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. The encoding adds one more; the largest rotation has 4,096."""
+"""The maximum number of coordinates. The encoding adds one coordinate, and the largest rotation has
+4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
 """The minimum and the maximum of ``norm``."""
 
 
 def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
-    """Return the maximum length of a vector; None if it is missing or invalid."""
+    """Return the maximum length of a vector in a table; None if it is missing or invalid."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
         table.mistake(
@@ -60,11 +61,11 @@ NORM: Final = Key(
 
 
 class Ball(Kind):
-    """Vectors of a fixed length within a Euclidean ball. The encoding draws no coins.
+    """The base class for vectors of at most a given norm. The encoding draws no coins.
 
     Attributes:
-        length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
-        norm: the radius of the ball, exact.
+        length: the number of coordinates, from 1 to `MAX_LENGTH`.
+        norm: the maximum norm, exact.
 
     """
 
@@ -77,16 +78,16 @@ class Ball(Kind):
     shapes: ClassVar[tuple[str, ...]] = ("ball",)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the single input of an answer, with probability 1."""
+        """Return the only possible input for an answer, with probability 1."""
         return {self.vector(answer, inputs): Fraction(1)}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
-        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding."""
+        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`."""
         return self.vector(answer, inputs)
 
     @abstractmethod
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
+        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -96,24 +97,25 @@ class Ball(Kind):
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return a uniformly drawn signed axis of length `UNIT`, to replace an invalid answer.
 
-        The mean of a drawn axis is 0, like the mean of a random direction.
+        A signed axis is a vector with a single nonzero coordinate. The mean of a drawn axis is 0,
+        like the mean of a random direction.
         """
         place, sign = divmod(coins.below(2 * inputs), 2)
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return a symbol's random direction in words: the numbers of its rotation and its axis."""
+        """Return the direction of a symbol in words: the numbers of its rotation and axis."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
 
 @dataclass(frozen=True, slots=True)
 class Vector(Ball):
-    """A vector of a fixed length, in the Euclidean ball of a norm.
+    """A vector of a fixed length, and of at most a given norm.
 
     Attributes:
-        length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
-        norm: the radius of the ball, exact. A longer vector is shortened to this length.
+        length: the number of coordinates, from 1 to `MAX_LENGTH`.
+        norm: the maximum norm, exact. A longer vector is shortened to this norm.
 
     """
 
@@ -147,7 +149,7 @@ class Vector(Ball):
         return f"numbers with {MEMBERS_APART!r} between them: {self.expected}"
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
+        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
 
         Raises:
             DomainError: if the answer is not a list of ``length`` finite numbers of at most
@@ -164,7 +166,7 @@ class Vector(Ball):
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     def columns(self, metric: str) -> Sequence[str]:
-        """Return the names of the columns, one for each coordinate."""
+        """Return the names of the table columns for a vector, one for each coordinate."""
         return [f"{metric}.{place}" for place in range(self.length)]
 
     def parse_columns(self, cells: Sequence[str]) -> object:
@@ -177,12 +179,12 @@ class Vector(Ball):
         return tuple(cast("Sequence[float]", answer))
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return two opposite vectors of the maximum length."""
+        """Return two opposite vectors of the maximum norm."""
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
-        """Yield a sentence that states the vector's length."""
+        """Yield a sentence for users that states the vector's length."""
         yield say("statement.vector", length=self.length)
 
     @property
@@ -192,7 +194,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector; if it is longer than `UNIT`, shorten it to `UNIT`, rounding towards 0."""
+    """Return a vector, shortened to the norm `UNIT` if it is longer; round towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates
@@ -201,7 +203,9 @@ def clipped(coordinates: list[int]) -> list[int]:
 
 
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
-    """Return a vector extended to norm `UNIT`, up to rounding, by one coordinate and then zeros.
+    """Return a vector of ``dimension`` coordinates and norm `UNIT`, up to rounding.
+
+    One coordinate is appended, which extends the norm to `UNIT`. All further coordinates are 0.
 
     Raises:
         ValueError: if there are too many coordinates, or their norm is above `UNIT`.

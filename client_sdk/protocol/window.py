@@ -31,11 +31,11 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window, with a name such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
+    """A window. Its name is that of a day, a week or a month.
 
     Attributes:
         kind: day, week (ISO 8601, from Monday) or month, in UTC.
-        text: the window's name on the wire.
+        text: the window's name on the wire, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
         starts_at: the window's first instant, in Unix seconds.
         ends_at: the first instant after the window, in Unix seconds.
 
@@ -80,7 +80,7 @@ class Window:
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Window":
-        """Return the window with a name; reject windows that ended before 1970.
+        """Return the window with a name. Windows that ended before 1970 are not supported.
 
         Raises:
             WindowError: if the text is not the canonical name of a supported window.
@@ -106,7 +106,7 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window of a kind and first day; cached, because devices use few different windows."""
+"""Returns the window of a kind with a first day; cached, because devices use few windows."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -1,4 +1,4 @@
-"""Functions that return later windows of the same kind."""
+"""Functions that find a later window of the same kind, or count the windows up to a day."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def later(window: Window, windows: int) -> Window:
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return the number of windows from a window up to the one that contains ``last_day``."""
+    """Return how many windows there are from a window up to the one that contains ``last_day``."""
     if window.kind is WindowKind.MONTH:
         months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
         return max(0, months + 1)
