@@ -92,7 +92,7 @@ class Channel(ABC):
         """
         return PURE
 
-    def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
+    def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 used by one mechanism
         """Return the chance that a report shifts odds by more than a ratio (>= `worst_ratio`)."""
         return PURE
 
@@ -107,11 +107,11 @@ class Channel(ABC):
         return 0
 
     @abstractmethod
-    def probability(self, symbol: int, given: Any) -> Fraction:  # noqa: ANN401 a symbol, or a vector
+    def probability(self, symbol: int, given: Any) -> Fraction:  # noqa: ANN401 an input is a symbol or a vector
         """Return P(symbol | input ``given``), exactly."""
 
     @abstractmethod
-    def perturb(self, value: Any, coins: Coins) -> int:  # noqa: ANN401 a symbol, or a vector
+    def perturb(self, value: Any, coins: Coins) -> int:  # noqa: ANN401 an input is a symbol or a vector
         """Return the symbol to report for the input ``value``, from 0 to k-1. Devices run this."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
@@ -125,7 +125,7 @@ class Channel(ABC):
         greatest = max(chances)
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
-    def in_window(self, window: str) -> Self:  # noqa: ARG002 of vectors
+    def in_window(self, window: str) -> Self:  # noqa: ARG002 used for vectors
         """Return the channel for a window, which differs from this one only if `turns` is true."""
         return self
 

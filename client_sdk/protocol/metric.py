@@ -118,7 +118,7 @@ class Metric:
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
-    def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
+    def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
         """Return the channel's input for a true answer. Raise the errors of `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
@@ -130,7 +130,7 @@ class Metric:
             return {self.channel.inputs - 1: Fraction(1)}
         return self.read(self.kind.law, answer, self.channel.inputs)
 
-    def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
+    def draw(self, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
         """Return a uniformly drawn input, to replace an answer that `encode` refuses.
 
         The report then has a mixture of the distributions for all inputs. Its distribution is

@@ -245,14 +245,14 @@ def _read_features(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[Mo
     return features
 
 
-def _feature(raw: Any) -> ModelFeature | None:  # noqa: ANN401 what TOML holds
+def _feature(raw: Any) -> ModelFeature | None:  # noqa: ANN401 any TOML value
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str) or not METRIC_NAME.fullmatch(raw["name"]):
         return None
     kind = _category(raw["values"]) if raw.keys() == {"name", "values"} else _range(raw, {"name", "low", "high"})
     return None if kind is None else ModelFeature(raw["name"], kind)
 
 
-def _category(raw: Any) -> Category | None:  # noqa: ANN401 what TOML holds
+def _category(raw: Any) -> Category | None:  # noqa: ANN401 any TOML value
     if not isinstance(raw, list) or not 2 <= len(raw) <= MAX_INPUTS + 1:  # noqa: PLR2004 a single value carries no information
         return None
     if not all(is_text(value, MAX_TEXT) for value in raw) or len(set(raw)) < len(raw):
@@ -296,7 +296,7 @@ class _OfFeatures(Kind):
         """The valid answers, described for error messages."""
         return self.observation.expected
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return the two answers of `Observation.extremes`."""
         return self.observation.extremes()
 
@@ -414,7 +414,7 @@ class Model(_OfFeatures, Ball):
         shortened = clipped([_truncated(value * UNIT, self.radius) for value in scaled])
         return lifted(products(shortened, label), inputs)
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield lines that name the features and state the length of their vector."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
@@ -450,7 +450,7 @@ class CrossedModel(_OfFeatures):
         """For each feature, the number of pairs of one of its parts and a label."""
         return tuple(2 * feature.cells for feature in self.observation.features)
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds
         """Return, for each feature, 2 * part + label; the label is 0 or 1."""
         places, label = self.observation.read(answer)
         return tuple(
@@ -462,11 +462,11 @@ class CrossedModel(_OfFeatures):
         """Return the single input of an answer, with probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
-    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds
         """Return, for each feature, a uniformly drawn pair, to replace an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield a line that names the features, and a line that says that one feature is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")

@@ -357,7 +357,7 @@ class Text(Kind):
         labels = tuple(map(self.label_of, self.numbers(answer)))
         return labels if self.max_items > 1 else labels[0]
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return four texts: empty, the first letter once and repeated, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
@@ -429,6 +429,6 @@ def _shown_character(character: str) -> str:
 
 
 @lru_cache
-def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 a cache's key
+def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 part of the cache key
     """Return the groups of a question; cached, so that hashes are not derived for every answer."""
     return groups_of(letters, max_length, cells, discover=discover)

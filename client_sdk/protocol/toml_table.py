@@ -75,7 +75,7 @@ class TomlTable:
         self._mistakes.append((place, problem))
         self.mistake_count += 1
 
-    def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 what TOML holds
+    def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 any TOML value
         """Remove a key from the table, and return its raw value; None if the key is missing."""
         self._known.append(key)
         if required and key not in self._raw:

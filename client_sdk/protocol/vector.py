@@ -81,7 +81,7 @@ class Ball(Kind):
         """Return the only possible input for an answer, with probability 1."""
         return {self.vector(answer, inputs): Fraction(1)}
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
         """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`."""
         return self.vector(answer, inputs)
 
@@ -178,12 +178,12 @@ class Vector(Ball):
         """Return the numbers as a tuple."""
         return tuple(cast("Sequence[float]", answer))
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return two opposite vectors of the maximum norm."""
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield a sentence for users that states the vector's length."""
         yield say("statement.vector", length=self.length)
 

@@ -60,7 +60,7 @@ class Window:
     @classmethod
     def at(cls, kind: WindowKind, instant_s: float) -> "Window":
         """Return the window of a kind that contains an instant, given in Unix seconds."""
-        # fromtimestamp would round up into the next day
+        # without // 1, fromtimestamp would round the last half microsecond of a day up
         return cls.on(kind, datetime.fromtimestamp(instant_s // 1, UTC).date())
 
     @classmethod

@@ -58,6 +58,6 @@ class Boolean(Labels):
             raise DomainError
         return TRUTH_VALUES[stated]
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield a sentence for users: the answer is yes or no."""
         yield say("statement.boolean")

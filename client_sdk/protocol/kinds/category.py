@@ -66,7 +66,7 @@ class Category(Labels):
             raise DomainError
         return symbol
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield sentences for users on the values, and the value that replaces unlisted texts."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)

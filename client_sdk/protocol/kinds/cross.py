@@ -217,7 +217,7 @@ class Cross(_Pair, Labels):
         group, outcome = pair(answer)
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield sentences for users on both questions, and values that replace unlisted texts."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
@@ -261,14 +261,14 @@ class MeanByGroup(_Pair):
     def labels(self) -> tuple[Label, ...]:
         """The group and the point that each input represents; the point is a text."""
         points = [f"{float(self.second.number_at(point, self.points)):g}" for point in range(self.points)]
-        return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # as above
+        return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # labels of parts are not pairs
 
     @property
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes the possible answers."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
-    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 other kinds use the mechanism
+    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
         """Return the same question with the best number of points for the epsilon."""
         return self.rounded_for(epsilon.odds)
 
@@ -278,12 +278,12 @@ class MeanByGroup(_Pair):
         fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
         return replace(self, points=next(fitting, LEAST_POINTS))
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 of other kinds
+    def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 used by other kinds
         """Return the channel's input for a group and a number, which is rounded by one coin."""
         group, number = pair(answer)
         return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
 
-    def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other kinds
+    def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 used by other kinds
         """Return the probability of each input that `encode` may return for an answer."""
         group, number = pair(answer)
         first = self.first.symbol(group) * self.points
@@ -293,7 +293,7 @@ class MeanByGroup(_Pair):
         """Return each pair of a group and one of the number's samples."""
         return product(self.first.labels, self.second.samples())
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return four answers: the first and the last group, each with both ends of the range."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
@@ -303,7 +303,7 @@ class MeanByGroup(_Pair):
         """Return a phrase on the clipping of numbers; empty if those out of range are invalid."""
         return self.second.counted(say, unit)
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield sentences for users on the rounding, and on the value for unlisted texts."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:

@@ -38,11 +38,11 @@ class Labels(Kind):
 
         """
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 of other shapes
+    def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 used by kinds of other shapes
         """Return the channel's input for an answer, without drawing a coin."""
         return self.symbol(answer)
 
-    def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other shapes
+    def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 used by kinds of other shapes
         """Return the channel's input for an answer, with probability 1."""
         return {self.symbol(answer): Fraction(1)}
 
@@ -51,7 +51,7 @@ class Labels(Kind):
         """An answer for each input."""
         return self.labels
 
-    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
+    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
         """Return the report for a window without an answer: "no answer", an additional input."""
         return Fill(None)
 

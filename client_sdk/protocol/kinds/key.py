@@ -41,7 +41,7 @@ NUMBER: Final[Schema] = {"type": "number"}
 FLAG: Final[Schema] = {"type": "boolean"}
 
 
-def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 what TOML holds
+def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 any TOML value
     """Return the value of a key of a simple type; None if the value is missing or invalid."""
     if "enum" in key.own:
         return _read_choice(table, key)
@@ -64,7 +64,7 @@ def _read_flag(table: TomlTable, key: "Key") -> bool | None:
     return value
 
 
-def _read_choice(table: TomlTable, key: "Key") -> Any:  # noqa: ANN401 what TOML holds
+def _read_choice(table: TomlTable, key: "Key") -> Any:  # noqa: ANN401 any TOML value
     value, choices = table.take(key.name, required=key.required), key.own["enum"]
     if value is None or (type(value) is type(choices[0]) and value in choices):
         return value
@@ -110,7 +110,7 @@ def _read_values(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[str,
     values, most = table.take(key.name, required=True), key.own["maxItems"]
     if values is None:
         return None
-    if not isinstance(values, list) or not 2 <= len(values) <= most:  # noqa: PLR2004 one value asks nothing
+    if not isinstance(values, list) or not 2 <= len(values) <= most:  # noqa: PLR2004 a single value carries no information
         table.mistake(key.name, f"must be a list of 2 to {most} texts")
         return None
     for value in values:

@@ -168,7 +168,7 @@ class Kind(ABC):
         return None if table.mistake_count > before else cls.from_keys(table, values)
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
         """Return the kind with these values of its keys; the value of an unset key is None.
 
         If the values cannot be combined, add the mistake to the table and return None.
@@ -237,11 +237,11 @@ class Kind(ABC):
         """Return a uniformly drawn input, to replace an answer that `encode` refuses."""
         return coins.below(inputs)
 
-    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
+    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by some kinds
         """Return the kind, adapted to an epsilon and a mechanism; add any mistake to the table."""
         return self
 
-    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
+    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
         """Return the answer to report for a window in which nothing was recorded.
 
         If there is none for this kind, add a mistake to the table and return None.
@@ -253,11 +253,11 @@ class Kind(ABC):
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
         """Yield lines for users that describe the possible answers."""
 
-    def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
+    def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by kinds of numbers
         """Return a phrase on the clipping of numbers; empty if those out of range are invalid."""
         return ""
 
-    def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
+    def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by some kinds
         """Yield lines for users that name the value that replaces unlisted answers."""
         yield from ()
 
@@ -294,14 +294,14 @@ class Kind(ABC):
         """
         return cell
 
-    def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
+    def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 used by some kinds
         """Return the names of the table columns that together contain an answer.
 
         The result is empty if one cell contains the whole answer.
         """
         return self.crossed
 
-    def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
+    def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 used by some kinds
         """Return the answer that the cells of several columns together contain.
 
         Raises:
@@ -318,7 +318,7 @@ class Kind(ABC):
         """Return answers that are spread evenly over all possible answers."""
         return self.labels
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return the answers that an audit tries to distinguish; if empty, the audit uses `labels`.
 
         Args:

@@ -52,7 +52,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
     raw = table.take(key.name, required=True)
     if raw is None:
         return None
-    if not isinstance(raw, dict) or not 2 <= len(raw) <= MAX_PROTOTYPES:  # noqa: PLR2004 one prototype asks nothing
+    if not isinstance(raw, dict) or not 2 <= len(raw) <= MAX_PROTOTYPES:  # noqa: PLR2004 a single prototype carries no information
         table.mistake(key.name, f"must be a table of 2 to {MAX_PROTOTYPES} labels, each with its vector")
         return None
     points = {label: _read_point(vector) for label, vector in raw.items()}
@@ -125,7 +125,7 @@ class Nearest(Category):
         object.__setattr__(self, "_squares", tuple(sum(map(mul, point, point)) for point in self.points))
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
         """Return the kind with the prototypes of the registry."""
         prototypes = values["prototypes"]
         return cls(tuple(prototypes), tuple(prototypes.values()))
@@ -175,7 +175,7 @@ class Nearest(Category):
         ]
         return distances.index(min(distances))
 
-    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
         """Yield a sentence saying that the answer is the label of the nearest prototype."""
         yield say("statement.nearest", labels=self.size)
 
@@ -233,6 +233,6 @@ def _size(number: object) -> float:
         size = float(number)
     except (ArithmeticError, TypeError, ValueError):
         raise DomainError from None
-    if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # NaN fails this, too
+    if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # also true for NaN
         raise DomainError
     return size

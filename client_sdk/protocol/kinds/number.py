@@ -245,7 +245,7 @@ class Number(_Numeric):
     clip: bool = field(default=True, kw_only=True)
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
         """Return a `Thresholds` or a `LogNumber` if its key is set, otherwise a `Number`."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
         if values["thresholds"] is not None:
@@ -418,7 +418,7 @@ class Count(_Whole):
     clip: bool = field(default=True, kw_only=True)
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
         """Return the kind of a count."""
         return cls(Fraction(values["max"]), values["statistic"], clip=values["clip"] is not False)
 
@@ -462,7 +462,7 @@ class Activity(_Whole):
     statistic: str = field()  # no default here, unlike in other kinds
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
         """Return the kind for days of use."""
         return cls(Fraction(values["days"]), values["statistic"])
 
@@ -471,11 +471,11 @@ class Activity(_Whole):
         """The part of the edition that describes the possible answers."""
         return {"days": int(self.high), "statistic": self.statistic}
 
-    def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of other kinds
+    def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by other kinds
         """Return an empty text, because no number of days of use is outside the range."""
         return ""
 
-    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
+    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by other kinds
         """Return 0 days as a placeholder. The device reports the number of days of use instead."""
         return Fill(0)
 

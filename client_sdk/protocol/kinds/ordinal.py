@@ -36,7 +36,7 @@ class Ordinal(Category):
     )
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
         """Return an `OrdinalMean` if the question sets ``statistic``, otherwise an `Ordinal`."""
         scale = cls(values["values"])
         return OrdinalMean(scale) if values["statistic"] else scale
@@ -57,12 +57,12 @@ class OrdinalMean(Grid):
     statistic: ClassVar[str] = "mean"  # type: ignore[misc] # a field in other kinds
     refused: ClassVar[Mapping[str, str]] = Ordinal.refused
     takes_fill_value: ClassVar[bool] = False
-    low: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # as above
+    low: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # a field in other kinds
 
     scale: Ordinal
 
     @property
-    def high(self) -> Fraction:  # type: ignore[override] # as above
+    def high(self) -> Fraction:  # type: ignore[override] # a field in other kinds
         """The number for which the last value counts."""
         return Fraction(self.scale.size)
 
@@ -94,7 +94,7 @@ class OrdinalMean(Grid):
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 
-    def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 of other kinds
+    def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 used by other kinds
         """Return the value that is nearest to a point of a grid of ``points`` points."""
         return self.scale.values[round(self.number_at(point, points)) - 1]
 

@@ -81,7 +81,7 @@ class Subset(Kind):
         object.__setattr__(self, "_members", Category(self.values, other=self.other))
 
     @property
-    def drawn(self) -> int:  # type: ignore[override] # of other kinds a constant
+    def drawn(self) -> int:  # type: ignore[override] # a constant in other kinds
         """The number of members and dummies in a padded set."""
         return self.max_items
 
@@ -111,7 +111,7 @@ class Subset(Kind):
         """The part of the edition that describes the possible answers."""
         return {**self._members.definition, "max_items": self.max_items}
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
         Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, all dummies
@@ -164,7 +164,7 @@ class Subset(Kind):
         """Return the empty set, and every set with a single value."""
         return [(), *((member,) for member in self.values)]
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return three sets: empty, the first values, and the last values, as many as allowed."""
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)

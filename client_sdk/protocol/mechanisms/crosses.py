@@ -80,7 +80,7 @@ class Crosses(Channel):
     @classmethod
     def build(cls, request: ChannelRequest) -> Crosses:
         """Return the channel for a question that trains a model by crosses."""
-        pairs: tuple[int, ...] = request.kind.pairs  # type: ignore[attr-defined] # no other kind has them
+        pairs: tuple[int, ...] = request.kind.pairs  # type: ignore[attr-defined] # no other kind has pairs
         return cls.within(request.epsilon, pairs)
 
     @classmethod

@@ -144,7 +144,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
     if not divisors:
         return {0: 1}
     most = COIN_SCALE // len(multipliers(points, 1))  # one coin draws a starter and a multiplier
-    first, drawn = 0, 3 * len(divisors) + 4  # with twice as many, weights exist with probability 1/2 (Wendel 1962)
+    first, drawn = 0, 3 * len(divisors) + 4  # with 2 per divisor, weights exist with probability 1/2 (Wendel 1962)
     while True:
         starters = range(first, first + drawn)
         weights = _weights(points, block_size, divisors, starters)
