@@ -126,7 +126,7 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 used for vectors
-        """Return the channel for a window, which differs from this one only if `turns` is true."""
+        """Return the channel of a window. It differs from this one only if `turns` is true."""
         return self
 
 

@@ -53,8 +53,8 @@ IN_WINDOW: Final = {
     WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
     WindowKind.MONTH: IN_MONTH,
 }
-"""For each length of the budget's window: the maximum number of a metric's windows that overlap one
-such window, by their length. For example, a week overlaps up to 2 months."""
+"""``IN_WINDOW[a][b]`` is the maximum number of windows of length b that overlap a window of length
+a. For example, a week overlaps up to 2 months."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
 """The maximum number of windows that overlap a calendar year. A leap year that begins on a Sunday

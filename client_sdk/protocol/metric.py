@@ -36,7 +36,7 @@ class Metric:
         expires: the last day on which a window may begin; devices answer until the end of that
             window. None if the question does not expire.
         fill: the answer to report if nothing was recorded in a window; None to report nothing.
-        has_no_answer: whether the last input says that no answer was recorded in a window.
+        has_no_answer: whether the channel's last input means that nothing was recorded in a window.
         persist: whether the running count of a window, or the days of use, are stored on disk.
         retention_days: how many days the collector keeps a closed tally; None without a limit.
         unit: the unit of the numbers, such as ms; may be empty.
@@ -87,12 +87,12 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer that each input represents, None for "no answer"; empty for other inputs."""
+        """The answer of each input, None for "no answer"; empty if inputs are not answers."""
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
     def size(self) -> int | None:
-        """The number of estimated shares, including that of "no answer"; None without shares."""
+        """The number of estimated shares, also that of "no answer"; None if none are estimated."""
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 
@@ -125,7 +125,7 @@ class Metric:
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
-        """Return the distribution of `encode`: the exact probability of each input of an answer."""
+        """Return the exact probability of each input that `encode` may return for an answer."""
         if answer is None and self.has_no_answer:
             return {self.channel.inputs - 1: Fraction(1)}
         return self.read(self.kind.law, answer, self.channel.inputs)

@@ -111,7 +111,7 @@ class ModelFeature:
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
-        """Return an answer in the part with an index: the middle of a bin, or the value."""
+        """Return an answer in the part with index ``cell``: the middle of a bin, or a value."""
         if isinstance(self.kind, Category):
             return self.kind.values[cell]
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
@@ -173,7 +173,7 @@ class Observation:
 
     @property
     def python_type(self) -> str:
-        """A mapping from names to values."""
+        """The type of an answer: a mapping from names to values."""
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
@@ -302,7 +302,7 @@ class _OfFeatures(Kind):
 
     @property
     def python_type(self) -> str:
-        """A mapping from names to values."""
+        """The type of an answer: a mapping from names to values."""
         return self.observation.python_type
 
 
@@ -472,7 +472,7 @@ class CrossedModel(_OfFeatures):
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the parts of a feature and labels for which a symbol is most likely, in words."""
+        """Return, in words, the pairs of a part and a label for which a symbol is most likely."""
         crosses = cast("Crosses", channel)  # no other channel has features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]

@@ -220,7 +220,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes as one text. Without purposes, the user must agree to everything."""
+    """Return purposes as one text. If there are none, it says to agree to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -383,7 +383,7 @@ def bet_in_words(ratio: Fraction, say: Sentences) -> str:
 
 
 def but_rarely(chance: Fraction, say: Sentences) -> str:
-    """Return how often odds are exceeded, in words; empty if they are never exceeded."""
+    """Return how often the stated odds are exceeded, in words; empty if never."""
     return say("statement.but", often=floor(1 / chance)) if chance else ""
 
 

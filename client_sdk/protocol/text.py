@@ -284,7 +284,7 @@ class Text(Kind):
         return law
 
     def law_of_numbers(self, answer: object) -> Mapping[int, Fraction]:
-        """Return, for the integer of each text in an answer, the probability that it is drawn."""
+        """Return the probability that each text of an answer is drawn, by the text's integer."""
         numbers = self.numbers(answer)
         padded = Counter([*numbers, *[0] * (self.max_items - len(numbers))])
         return {number: Fraction(places, self.max_items) for number, places in padded.items()}
@@ -312,7 +312,7 @@ class Text(Kind):
         return numbers
 
     def number_of(self, text: object) -> int:
-        """Return the integer of a text. The first letter has its highest bits.
+        """Return the integer of a text. The highest bits encode the first letter.
 
         Raises:
             DomainError: if ``text`` is not a text, or has an unlisted letter while `other` is None.
@@ -336,7 +336,7 @@ class Text(Kind):
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the printable text of an integer; `CUT` follows if it has the maximum length."""
+        """Return the printable text of an integer. Append `CUT` if it has the maximum length."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
@@ -382,14 +382,14 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the group of a symbol, and the number of cells that it supports, in words."""
+        """Return, in words, a symbol's group, and for how many of its cells it is most likely."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
 
     @property
     def python_type(self) -> str:
-        """A text, or a collection of texts."""
+        """The type of an answer: a text, or a collection of texts."""
         return "str" if self.max_items == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
 
 

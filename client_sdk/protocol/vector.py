@@ -162,7 +162,7 @@ class Vector(Ball):
         return lifted(clipped([round(size / norm * UNIT) for size in sizes_of(answer)]), inputs)
 
     def parse(self, cell: str) -> object:
-        """Return the numbers in a table cell."""
+        """Return the numbers that a table cell contains, separated by `MEMBERS_APART`."""
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     def columns(self, metric: str) -> Sequence[str]:
@@ -170,12 +170,12 @@ class Vector(Ball):
         return [f"{metric}.{place}" for place in range(self.length)]
 
     def parse_columns(self, cells: Sequence[str]) -> object:
-        """Return the numbers in the cells of several columns."""
+        """Return the numbers that the cells of several columns contain, one in each."""
         numbers = map(decimal_in, cells)
         return [None if number is None else float(number) for number in numbers]
 
     def truth(self, answer: object) -> object:
-        """Return the numbers as a tuple."""
+        """Return the numbers of an answer as a tuple."""
         return tuple(cast("Sequence[float]", answer))
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
@@ -189,7 +189,7 @@ class Vector(Ball):
 
     @property
     def python_type(self) -> str:
-        """A list of numbers."""
+        """The type of an answer: a list of numbers."""
         return "Sequence[float]"
 
 

@@ -78,10 +78,10 @@ class Category(Labels):
 
     @property
     def python_type(self) -> str:
-        """The type ``Literal`` with the values; ``str`` if unlisted texts are allowed."""
+        """The type of an answer: a ``Literal`` of the values; ``str`` if any text is allowed."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """The union type of the values; ``string`` if unlisted texts are allowed."""
+        """The type of an answer: a union of the values; ``string`` if any text is allowed."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"

@@ -48,26 +48,29 @@ mostly noise even with a million devices, and computing the covariance would tak
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
 """Pairs (m, r), in descending order of m. They determine to how many points a number is rounded: to
-m points for the first pair for which r times the number of groups is at most e**epsilon."""
+m points for the first pair for which r times the number of groups is at most e**epsilon. For
+example, with 2 groups, there are 3 points if e**epsilon is at least 8, and 5 points if it is at
+least 64."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points to which a number is rounded: the two ends of its range."""
 
 MEAN: Final = ("mean", "")
-"""A number can be compared between groups only with this statistic and this scale."""
+"""The statistic and the scale of a number that can be compared between groups. The empty scale is
+linear."""
 
 _CROSSED: Final = "first a boolean, category or ordinal (the groups), then another of these or a number with a mean"
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a question that crosses two questions; None after a mistake.
+    """Return the kind of a question that asks two questions together; None after a mistake.
 
     Mistakes are added to the table.
 
     Args:
         table: the table of the question.
-        raw: the names of two questions, as in the file.
-        others: the kinds of the questions that may be crossed, by name; None for a question with
+        raw: the value of the key ``cross``: the names of the two questions.
+        others: the kinds of the questions that may be combined, by name; None for a question with
             mistakes.
 
     """
@@ -158,12 +161,12 @@ class _Pair(Kind):
 
     @property
     def python_type(self) -> str:
-        """A tuple of the answers to both questions."""
+        """The type of an answer: a tuple of the answers to both questions."""
         return f"tuple[{self.first.python_type}, {self.second.python_type}]"
 
     @property
     def typescript_type(self) -> str:
-        """A list of the answers to both questions."""
+        """The type of an answer: a list of the answers to both questions."""
         return f"readonly [{self.first.typescript_type}, {self.second.typescript_type}]"
 
     @property

@@ -43,12 +43,12 @@ class Labels(Kind):
         return self.symbol(answer)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 used by kinds of other shapes
-        """Return the channel's input for an answer, with probability 1."""
+        """Return the only possible input for an answer, with probability 1."""
         return {self.symbol(answer): Fraction(1)}
 
     @property
     def answers(self) -> Sequence[object]:
-        """An answer for each input."""
+        """One answer for each input, in the order of the inputs."""
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers

@@ -62,15 +62,14 @@ class Grid(Kind):
 
     @property
     def takes_fill_value(self) -> bool:
-        """Whether a question that also reports without an answer must set ``fill_value``."""
+        """Whether a question with ``fill_in = true`` must set ``fill_value``."""
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
         """Return the number of grid points to which numbers are rounded, at most ``most``.
 
-        If the share of each number is estimated, there are no more points than numbers. If only the
-        mean is estimated, more points are better, because the channel can then choose the best
-        width of its band.
+        If the share of each number is estimated, there are no more points than numbers. Otherwise,
+        there are ``most`` points.
         """
         return most if self.size is None else min(most, self.size)
 

@@ -28,7 +28,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table with only these keys, of which the first few must be set."""
+    """Return the schema of a table with only these keys; the first ``required`` must be set."""
     return {
         "type": "object",
         "properties": properties,
@@ -42,7 +42,7 @@ FLAG: Final[Schema] = {"type": "boolean"}
 
 
 def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 any TOML value
-    """Return the value of a key of a simple type; None if the value is missing or invalid."""
+    """Return the value that a table sets for a key; None if the value is missing or invalid."""
     if "enum" in key.own:
         return _read_choice(table, key)
     match key.own["type"]:

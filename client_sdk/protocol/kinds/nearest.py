@@ -63,7 +63,10 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 
 
 def _problem(points: Mapping[str, Point | None]) -> str:
-    """Return the mistake in labeled vectors; empty if there is none. None is an invalid vector."""
+    """Return the mistake in labeled vectors, as a message; empty if there is none.
+
+    In ``points``, None represents an invalid vector.
+    """
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
@@ -153,7 +156,9 @@ class Nearest(Category):
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:
-        """Return the input of the prototype that is nearest to a vector, or of a label.
+        """Return the channel's input for an answer, which is a label or a vector.
+
+        The input of a vector is that of the nearest prototype.
 
         Raises:
             DomainError: if the answer is neither a vector nor a label. The error contains no part
@@ -181,22 +186,22 @@ class Nearest(Category):
 
     @property
     def python_type(self) -> str:
-        """A vector or a label."""
+        """The type of an answer: a vector or a label."""
         return f"Sequence[float] | {Category.python_type.__get__(self)}"
 
     @property
     def typescript_type(self) -> str:
-        """A vector or a label."""
+        """The type of an answer: a vector or a label."""
         return f"readonly number[] | {Category.typescript_type.__get__(self)}"
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The vectors; the definition contains only their digest."""
+        """The vectors of the prototypes, because the definition contains only their digest."""
         return {"vectors": [list(point) for point in self.points]}
 
 
 def point_of(numbers: object) -> Point:
-    """Return the numbers of a list, tuple or array, each rounded to a number of grid steps.
+    """Return the numbers of a list, tuple or array, rounded to integers in steps of the grid.
 
     Raises:
         DomainError: if the collection has no order, or contains anything but finite numbers of at

@@ -39,12 +39,12 @@ SAMPLES: Final = 1024
 """The maximum number of answers that `Kind.samples` returns for a number or a count."""
 
 REMEMBERED: Final = 64
-"""The number of ranges for which the logarithms of both ends are cached. Computing them takes as
-long as computing the logarithms of two answers."""
+"""The maximum number of ranges for which the logarithms of both ends are cached. Without the cache,
+each answer would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits after the point of a logarithm. The probabilities of coins have the
-same number."""
+"""The number of binary digits after the point of a logarithm. The probabilities of coins have as
+many digits."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits after the point of intermediate results. Each squaring doubles the
@@ -55,8 +55,8 @@ MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more would be slow."""
 
 MOST_THRESHOLDS: Final = 10
-"""The maximum number of thresholds. With more thresholds, quantiles are more precise without them.
-"""
+"""The maximum number of thresholds. If more are needed, quantiles without thresholds are more
+precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""
@@ -199,12 +199,12 @@ class _Numeric(Grid):
 
     @property
     def python_type(self) -> str:
-        """Any type of number."""
+        """The type of an answer: any type of number."""
         return "float | Decimal | Fraction"
 
     @property
     def typescript_type(self) -> str:
-        """Any type of number."""
+        """The type of an answer: any type of number."""
         return "number | bigint"
 
 
@@ -277,13 +277,12 @@ class Number(_Numeric):
 def log_units(number: Fraction) -> int:
     """Return the base-2 logarithm of a number of at least 1, in steps of 2**-64.
 
-    The number is divided by the largest power of 2 below it. Each squaring of the quotient yields a
-    binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer Programming 1, section
-    1.2.2, exercise 25).
+    The number is divided by the largest power of 2 that is not above it. Each squaring of the
+    quotient yields a binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer
+    Programming 1, section 1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
     True
-
     """
     power = (number.numerator // number.denominator).bit_length() - 1
     rest, units = (number.numerator << LOG_DIGITS) // (number.denominator << power), power

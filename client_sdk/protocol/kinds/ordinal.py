@@ -63,7 +63,7 @@ class OrdinalMean(Grid):
 
     @property
     def high(self) -> Fraction:  # type: ignore[override] # a field in other kinds
-        """The number for which the last value counts."""
+        """The number that the last value counts as."""
         return Fraction(self.scale.size)
 
     @property
@@ -82,7 +82,11 @@ class OrdinalMean(Grid):
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return the number of values below an answer, and the number below the last value."""
+        """Return an answer's position as a fraction: 0 at the first value, 1 at the last value.
+
+        The result is the number of values below the answer, and the number of values below the last
+        one.
+        """
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
@@ -108,7 +112,7 @@ class OrdinalMean(Grid):
 
     @property
     def python_type(self) -> str:
-        """The type ``Literal`` with the values; ``str`` if there are too many."""
+        """The type of an answer: a ``Literal`` of the values; ``str`` if there are too many."""
         return self.scale.python_type
 
     @property

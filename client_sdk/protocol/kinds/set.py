@@ -178,7 +178,7 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return, in words, the members for which a symbol is most likely, or one yes or no."""
+        """Return, in words, a symbol's likely members, or whether one value is likely a member."""
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")
@@ -189,13 +189,13 @@ class Subset(Kind):
 
     @property
     def python_type(self) -> str:
-        """A set, list or tuple of members."""
+        """The type of an answer: a set, list or tuple of values."""
         member = self._members.python_type
         return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
 
     @property
     def typescript_type(self) -> str:
-        """A set or list of members."""
+        """The type of an answer: a set or list of values."""
         member = self._members.typescript_type
         return f"ReadonlySet<{member}> | readonly ({member})[]"
 

@@ -50,8 +50,8 @@ TOLERANCE: Final = 4000
 too little to matter."""
 
 PRIMES_TRIED: Final = 12
-"""The number of primes v that are tried for k answers, from the smallest prime of at least k
-upward. With larger primes, the variance would be too large."""
+"""The number of primes v that are tried, beginning with the smallest prime that is at least the
+number of answers. With larger primes, the variance would be too large."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
@@ -83,8 +83,8 @@ class BalancedDesign(BlockDesign):
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: the number of factors that map a starter to itself if its values are multiplied by
-            the factor, modulo v; 1 if v is not prime.
+        order: how many numbers u map a starter to itself if all its values are multiplied by u,
+            modulo v; 1 if v is not prime.
         starters: the numbers of the starters, in ascending order.
         weights: for each starter, the relative frequency at which it is drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
@@ -182,7 +182,7 @@ class Design(NamedTuple):
         symbols: the maximum number of symbols.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block.
-        order: the number of factors that map a starter to itself, as in `BalancedDesign`.
+        order: how many numbers map a starter to itself, as in `BalancedDesign`.
 
     """
 
@@ -231,7 +231,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the family of designs with v = k, unless v is prime or has many divisors."""
+    """Yield the family of designs in which all points are answers, if there is one."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))

@@ -339,11 +339,15 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the name of the mechanism that ``auto`` chooses for sets.
 
     Three mechanisms are compared by the variance with which they estimate the share of a rare
-    value. With k-ary randomized response, all members of a set are more likely to be reported than
-    other values. With blocks, a report names a block of values, and blocks that contain a randomly
-    drawn member, or one of two drawn members (``pair-geometry``), are more likely than others; this
-    is better if there are many values and epsilon is small. With ``one-of``, a report says whether one randomly drawn value is a member;
-    this is best if a set may contain most of the values.
+    value.
+
+    * With k-ary randomized response, all members of a set are more likely to be reported than other
+      values.
+    * With blocks, a report names a block of values. Blocks that contain a randomly drawn member, or
+      one of two drawn members (``pair-geometry``), are more likely than others. This is better than
+      the first mechanism if there are many values and epsilon is small.
+    * With ``one-of``, a report says whether one randomly drawn value is a member. This is best if a
+      set may contain most of the values.
 
     Args:
         values: the number of values.

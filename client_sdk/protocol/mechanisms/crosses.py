@@ -14,7 +14,7 @@ Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni 
 "Answering range queries under local differential privacy", section 4).
 
 The alternative to crosses is to report a vector that contains the products of all features. If the
-features have d coordinates, this vector has in the order of d**2 numbers, and the noise increases
+features have d coordinates, this vector has on the order of d**2 numbers, and the noise increases
 with their number. Crosses estimate only the relation of each feature to the label, and assume that
 features are independent given the label. A vector contains more information, but with more features
 it needs more devices. The number of parts requires a similar choice: if a range has 3 parts instead

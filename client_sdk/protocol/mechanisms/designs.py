@@ -66,7 +66,7 @@ class Candidate(NamedTuple):
 
 
 def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the best design of mechanism ``name`` for ``inputs`` values and e**epsilon.
+    """Return the best design of a mechanism for ``inputs`` values at e**epsilon = ``odds``.
 
     Raises:
         ValueError: if the mechanism has no design for this number of values.
@@ -157,7 +157,10 @@ def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction
 
 
 def best_subset_size(inputs: int, odds: Fraction) -> int:
-    """Return the size with the smallest variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
+    """Return the subset size with the smallest variance, for ``inputs`` values.
+
+    It is near inputs / (1 + odds) (Ye & Barg 2018).
+    """
     near = int(inputs / (odds + 1))
     sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)
     return min(sizes, key=lambda size: subset_variance(inputs, size, odds))

@@ -32,8 +32,8 @@ TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
-"""While the weights are computed, powers of e are integers in units of 1 / 2**128. Only the final
-weights define the channel."""
+"""While the weights are computed, powers of e are represented by integers, in units of 2**-128.
+Only the final weights define the channel."""
 
 NOTHING_FROM = -90
 """If an exponent x is at most this number, e**x counts as 0. The exact fraction of e**x for a far

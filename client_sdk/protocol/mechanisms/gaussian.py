@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of grid points to which numbers are rounded; there are 32 cells between them. Sigma is
-about as large as the range or larger. Rounding therefore adds less than a thousandth to the
-variance."""
+"""The number of grid points to which numbers are rounded; there are 32 cells between them. The
+standard deviation of the noise is about as large as the range or larger. Rounding therefore adds
+less than a thousandth to the variance."""
 
 STEPS_PER_CELL = 8
-"""Sigma is a multiple of 1/8 of a cell, which is the distance between two grid points. Therefore it
-is at most half a percent larger than needed."""
+"""Sigma, the standard deviation of the noise, is a multiple of 1/8 of a cell, which is the distance
+between two grid points. Therefore it is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
 """The maximum absolute value of the noise, in cells. The tally then takes half a megabyte, and the
@@ -52,7 +52,7 @@ CENTER_BITS = 46
 
 NEGLIGIBLE = Fraction(1, 2**10)
 """Noise beyond some size is negligible if its total probability is below this share of delta. The
-noise is cut off at this size plus the length of the range."""
+noise is cut off one length of the range beyond the smallest such size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ class Gaussian(AdditiveNoise):
         """Return the exact maximum probability that a report shifts odds by more than ``ratio``.
 
         A report does this if its symbol is more than ``ratio`` times as likely for one input as for
-        another. The maximum is taken over all inputs of the sender. It is therefore also valid for
-        an answer that is rounded at random to one of two inputs.
+        another. The maximum is taken over all inputs that the sender may have. It is therefore also
+        valid for an answer that is rounded at random to one of two inputs.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1

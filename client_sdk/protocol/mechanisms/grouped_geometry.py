@@ -6,12 +6,12 @@ that do not depend on the text, and perturbs the text's cell in this group by a 
 The symbol reveals the group. If the draw of the group depended on the text, the group could reveal
 the text, and ratios of probabilities would be infinite.
 
-There are two types of groups. Each group on a *level* hashes only the leading bits of a text. From
-such groups, frequent texts are discovered level by level. A *confirming* group hashes all bits, to
-confirm the discovered texts. Groups, weights and hashes are derived only from the question's
-definition. The hash is multilinear over the integers modulo 2**31 - 1, then reduced modulo K. In
-each group, the probability that two texts share a cell is about 1/K, independently of other groups
-(Carter & Wegman 1979, "Universal classes of hash functions").
+There are two types of groups. The group of a *level* hashes only the leading bits of a text, more
+on each level. Thus frequent texts are discovered level by level. A *confirming* group hashes all
+bits, to confirm the discovered texts. Groups, weights and hashes are derived only from the
+question's definition. The hash is multilinear over the integers modulo 2**31 - 1, then reduced
+modulo K. In each group, the probability that two texts share a cell is about 1/K, independently of
+other groups (Carter & Wegman 1979, "Universal classes of hash functions").
 
 Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
 projective geometry", section 3. Source of the groups of devices: Bassily, Nissim, Stemmer &
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""A projective geometry may have at most this many times the desired number of points, and must
-have at least the desired number divided by it."""
+"""A projective geometry must have at least half, and at most twice the desired number of points."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
 """When geometries are compared, the variance counts as this share larger if a geometry has twice or
@@ -100,7 +99,8 @@ class GroupedGeometry(Channel):
     Attributes:
         geometry: the channel that perturbs the cell of the drawn group. Each of its K points is an
             input.
-        weights: the weight of each group. The probability of a group is its weight over the sum.
+        weights: the weight of each group. The probability of a group is its weight divided by the
+            sum of all weights.
 
     """
 

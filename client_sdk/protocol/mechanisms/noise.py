@@ -54,7 +54,10 @@ class AdditiveNoise(Channel):
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given); an end symbol includes all noise beyond it."""
+        """Return ``total`` times P(symbol | given).
+
+        The first and the last symbol include all noise beyond them.
+        """
         noise = symbol - self.reach - given
         if symbol == 0:
             return self._at_least(-noise)
@@ -81,7 +84,7 @@ class AdditiveNoise(Channel):
         return size * (1 - 2 * is_negative)
 
     def shifted(self, value: int, noise: int) -> int:
-        """Return the symbol for an input and a noise, which is their sum clamped to the symbols."""
+        """Return the symbol for an input and a noise: their sum, clamped to existing symbols."""
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:

@@ -1,18 +1,18 @@
 """Optimal mean: a report is more likely within a band that moves with the answer, unevenly.
 
-Source: derived here. The best unbiased channel within epsilon is the one whose variance for the
-worst answer is smallest. This channel has the same variance for every answer. A *band* consists of
-neighboring symbols, which are e**epsilon times as likely as all other symbols, and the band moves
-with the answer. The scores of the symbols and the positions of the bands are unevenly spaced
-(``docs/research/mechanisms.md``). The N-output mechanism (arXiv 2510.11116) and OGPM (arXiv
-2505.15483) are related.
+The channel is derived in ``docs/research/mechanisms.md``. The estimated mean is the average of the
+reports' *scores*, one score for each symbol. Among the channels within epsilon with which this
+average is unbiased, the best one has the smallest variance for the worst answer. This channel has
+the same variance for every answer. A *band* consists of neighboring symbols, which are e**epsilon
+times as likely as all other symbols, and the band moves with the answer. The scores and the
+positions of the bands are unevenly spaced. The N-output mechanism (arXiv 2510.11116) and OGPM
+(arXiv 2505.15483) are related.
 
 The inputs are the points of an even grid. Band i consists of ``width`` symbols, beginning at symbol
 i. It belongs to a point of the grid, called its *knot*. `steps` contains the distances between
-successive knots, in grid points. An input between two knots gets the band of one of them at random.
-The coin for this draw represents every step exactly. Therefore the symbols have scores that are
-exactly unbiased: apart from a common factor, the score of symbol i + width is the score of symbol i
-plus step i.
+successive knots, in grid points. An input between two knots gets the band of one of them at random,
+with probabilities that are exact for every step. Therefore scores exist that are exactly unbiased:
+apart from a common factor, the score of symbol i + width is the score of symbol i plus step i.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class OptimalMean(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel with the best steps and band for an epsilon, which `TABLES` contains.
+        """Return the channel with the best steps and bands for an epsilon, according to `TABLES`.
 
         Above the epsilon of the last table, the channel has the steps of this table, and narrower
         bands.
@@ -214,7 +214,8 @@ def width_beyond(table: Table, milliodds: Fraction) -> int:
     """Return the width of a band for a larger epsilon than that of a table, with the table's steps.
 
     The w symbols of the band contribute a variance in proportion to w**2, and the other symbols in
-    proportion to 1 / (w odds). The best width therefore decreases with the cube root of the odds.
+    proportion to 1 / (w e**epsilon). The best width is therefore in proportion to e**(-epsilon /
+    3).
 
     Args:
         table: the table with the steps.

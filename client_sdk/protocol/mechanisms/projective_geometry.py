@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectiveGeometry(Channel):
-    """The channel whose reports are more likely to be orthogonal to the answer than other points.
+    """The channel in which points are more likely if they are orthogonal to the answer's point.
 
     Attributes:
         inputs: k, the number of answers, at most the number of points.
