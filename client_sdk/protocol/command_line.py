@@ -80,7 +80,7 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return the first path in ``read`` that writing to ``written`` would replace; None if none."""
+    """Return the first path in ``read`` that writing to ``written`` would replace, or None."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 

@@ -186,9 +186,10 @@ def _least(*bounds: int | None) -> int | None:
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the maximum sum of all charges within a horizon, in billionths of epsilon.
 
-    If browsers may delete the ledger, only the ceiling per window is reliable, because a new ledger
-    makes no reports in the windows in which it was created. The sums for a month and a year then
-    assume that the ledger is deleted repeatedly. The sum for a lifetime applies to a single ledger.
+    If browsers may delete the ledger, only the ceiling per window is reliable: a new ledger makes
+    no reports in any window that contains its creation, so that deleting a ledger gains nothing in
+    this window. The sums for a month and a year then assume that the ledger is deleted repeatedly.
+    The sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
     most = sum(

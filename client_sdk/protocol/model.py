@@ -3,8 +3,8 @@
 An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of products
 of features and label. The mean of these vectors determines a linear model. For the mechanism
 ``crosses``, the input consists of one *cell* for each feature: a pair of the label and a part of
-the feature's values. The shares of these cells determine log-odds. Both encodings consist of
-integers that are the same on every machine.
+the feature's values. The shares of these cells determine the label's log-odds. Both encodings
+consist of integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).

@@ -347,7 +347,7 @@ class _Whole(_Numeric):
 
     @property
     def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # a field in other kinds
-        """``grid`` and, if the share of each count is estimated, also ``labels``."""
+        """The forms of inputs: ``grid`` and, if shares of counts are estimated, ``labels``."""
         return ("grid",) if self.size is None else ("grid", "labels")
 
     @property

@@ -116,11 +116,11 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest worst ratio of a feature's channel; two inputs may differ in all features."""
+        """The largest `worst_ratio` among the features; two inputs may differ in all features."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
-        """Return the feature of a symbol, and the symbol within that feature's channel."""
+        """Return the index of a symbol's feature, and the symbol within the feature's channel."""
         feature = bisect_right(self.firsts, symbol) - 1
         return feature, symbol - self.firsts[feature]
 

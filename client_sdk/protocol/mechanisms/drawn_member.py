@@ -5,7 +5,8 @@ inputs that represent no value. The result is a *padded set* of m elements. One 
 uniformly, and perturbed by a channel with K inputs, called the member's channel. The distribution
 of the symbol is therefore the mean of the distributions for the m elements.
 
-A symbol *favors* the inputs for which it is most likely. With k-ary randomized response, a symbol
+A symbol *favors* the inputs for which it is most likely. The *worst ratio* is the largest ratio of
+a symbol's probabilities for two inputs, or for two sets. With k-ary randomized response, a symbol
 favors a single input, and therefore at most one of m different elements. If the worst ratio of the
 member's channel is r, the worst ratio of sets is only 1 + (r - 1) / m. Therefore r may be as large
 as 1 + m (e**epsilon - 1). The symbols of all m elements are then e**epsilon times as likely as

@@ -44,7 +44,7 @@ DOUBLINGS = 64
 sensitivity). Only a table whose symbols reveal nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""A table of weights is refused if its worst ratio is below this share of e**epsilon: it would
+"""A table of weights is refused if its `worst_ratio` is below this share of e**epsilon: it would
 contain more noise than epsilon requires."""
 
 RESOLVED_BITS = 44
@@ -155,7 +155,7 @@ class Exponential(Channel):
         return Fraction(self.weights[given][symbol], TOTAL)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; always draw one coin."""
+        """Return a random symbol for the input ``value``; always draw exactly one random number."""
         return bisect_right(self._sums[value], coins.below(TOTAL))
 
 

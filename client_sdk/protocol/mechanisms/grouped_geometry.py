@@ -144,7 +144,7 @@ class GroupedGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The worst ratio of the geometry. The drawn group reveals nothing about the input."""
+        """The geometry's `worst_ratio`; the drawn group reveals nothing about the input."""
         return self.geometry.worst_ratio
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
@@ -154,7 +154,7 @@ class GroupedGeometry(Channel):
         return drawn * self.geometry.probability(point, given[group])
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol to report; ``value`` has a cell for each group."""
+        """Return a random symbol for ``value``, which has a cell for each group."""
         group = bisect_right(self._ends, coins.below(self._ends[-1]))
         return group * self.inputs + self.geometry.perturb(value[group], coins)
 

@@ -126,7 +126,7 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest worst ratio of a level's channel; two inputs can differ on every level."""
+        """The largest `worst_ratio` among the levels; two inputs can differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:

@@ -74,7 +74,7 @@ class AdditiveNoise(Channel):
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; always draw one coin."""
+        """Return a random symbol for the input ``value``; always draw exactly one random number."""
         return self.shifted(value, self.noise(coins.below(self.total)))
 
     def noise(self, drawn: int) -> int:

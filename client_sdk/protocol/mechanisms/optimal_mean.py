@@ -174,7 +174,7 @@ class OptimalMean(Channel):
         return range(self.knots[first], self.knots[last] + 1)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; always draw two coins.
+        """Return a random symbol for the input ``value``; always draw two random numbers.
 
         The computation takes the same steps for symbols inside and outside the band. Otherwise, its
         duration would reveal which kind of symbol was drawn.

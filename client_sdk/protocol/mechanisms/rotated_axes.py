@@ -42,7 +42,7 @@ axes would be favored, and the mean would be less precise."""
 
 DIGITS: Final = 9
 """Before the sizes of a channel are computed, its epsilon is rounded to this many decimals. An
-epsilon that is written as an integer then is one, in spite of rounding errors."""
+epsilon that the registry writes as 6 is then exactly 6, in spite of earlier rounding."""
 
 _SHARES: Final = (
     (0, 500_000),
@@ -66,12 +66,13 @@ is 0.02% too large."""
 
 OFFSET = 2**8
 """`shifted` adds an offset to each coordinate, drawn from 256 values. Neighboring values differ by
-2 * OFFSET * D. All values together span 512 * OFFSET * D, which is an eighth of the usual size of a
-rotated coordinate (2**20 * D)."""
+2 * OFFSET * D. All values together span about 512 * OFFSET * D, which is an eighth of the usual
+size of a rotated coordinate (2**20 * D)."""
 
 ROUNDS = 3
-"""The number of rounds of a rotation; each round is a Hadamard transform of random signs. After
-fewer rounds, the direction of a vector with few nonzero coordinates would clearly not be random."""
+"""The number of rounds of a rotation. Each round multiplies the coordinates by random signs, and
+applies a Hadamard transform. After fewer rounds, the direction of a vector with few nonzero
+coordinates would clearly not be random."""
 
 
 class Rotations(NamedTuple):
@@ -83,7 +84,7 @@ class Rotations(NamedTuple):
 
 
 def rotations_for(length: int, odds: Fraction) -> Rotations:
-    """Return the best sizes of a channel for vectors of a length, at e**epsilon = ``odds``.
+    """Return the best sizes of a channel for vectors with ``length`` coordinates.
 
     The sizes are computed in exact arithmetic. The best share of favored axes is 1 - Phi(t), where
     t minimizes the variance (Isik et al. 2023, for directions in high dimension): phi(t) / t - (1 -

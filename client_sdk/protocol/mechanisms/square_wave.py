@@ -108,7 +108,7 @@ class SquareWave(Channel):
         return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; always draw one coin."""
+        """Return a random symbol for the input ``value``; always draw exactly one random number."""
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:
