@@ -48,7 +48,7 @@ def test_of_the_starter_registry_two_answers_a_year_are_said_and_paid_for() -> N
 def test_where_other_metrics_are_stopped_more_answers_are_paid_for_as_the_statement_says() -> None:
     page = statement(Registry.parse(STARTER.read_text(encoding="utf-8")))
     dark_mode = page.split("\n## ")[1]
-    assert "this one can be answered up to 4 times a year: even odds can become at most 21 to 1\n" in dark_mode
+    assert "this question can be answered up to 4 times a year: even odds can become at most 21 to 1\n" in dark_mode
     registry = starter()
     for name, metric in registry.metrics.items():
         stopped = tuple(other for other in registry.metrics if other != name)

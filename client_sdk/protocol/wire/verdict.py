@@ -56,7 +56,7 @@ _SENTENCES = {
         "otherwise, deploy the app's registry with its history."
     ),
     Refusal.FORMER_EDITION: "The collector's registry is newer than the app's: add the app's registry to the history.",
-    Refusal.WRONG_WINDOW: "The window is of another kind (day, week or month) than the metric's definition says.",
+    Refusal.WRONG_WINDOW: "The window is not of the kind (day, week or month) that the metric's definition names.",
     Refusal.WINDOW_IN_FUTURE: "The window has not begun yet by the collector's clock: check the device's clock.",
     Refusal.WINDOW_CLOSED: "The window is closed: a closed window never changes.",
     Refusal.METRIC_EXPIRED: "The window begins after the metric's expiry date: the question is no longer asked.",

@@ -192,9 +192,9 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         "a malicious collector",
         WrongProduct(
             "client_sdk/sending/transport.py",
-            "                    headers = response.headers\n",
-            "                    headers = response.headers\n"
-            '                    self._headers = {**self._headers, "Cookie": headers.get("Set-Cookie", "")}\n',
+            '                    has_key = "Authorization" in self._headers\n',
+            '                    has_key = "Authorization" in self._headers\n'
+            '                    self._headers = {**self._headers, "Cookie": response.headers.get("Set-Cookie", "")}\n',
             (HOSTILE,),
         ),
     ),

@@ -126,13 +126,21 @@ def registry(tmp_path: Path) -> Path:
     return path
 
 
+WITH_INTERRUPTS = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("estimator", run_name="__main__")
+"""
+"""The command, which accepts Ctrl-C even if a shell started these tests in the background."""
+
+
 @pytest.mark.slow
 def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: Path, tmp_path: Path) -> None:
     output = tmp_path / "watched.txt"
     words = ("watch", "--registry", str(registry), "--collector", collector)
     with output.open("wb") as sink:
         watching = subprocess.Popen(
-            [sys.executable, "-m", "estimator", *words],
+            [sys.executable, "-c", WITH_INTERRUPTS, *words],
             stdout=sink,
             stderr=subprocess.STDOUT,
             env={**os.environ, "HEARSAY_READ_TOKEN": TOKEN},
