@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.model import Observation
     from estimator.analyses.clips import Clip, Numbers
     from estimator.discovery.power import Power
+    from estimator.discovery.tails import TextTails
     from estimator.likelihood.histogram import Histogram
 
 
@@ -259,6 +260,11 @@ class Analysis(ABC, Generic[K]):
 
         """
         return np.zeros_like(means)
+
+    @property
+    def text_tails(self) -> TextTails | None:
+        """The far tails of the errors of texts' shares; None unless answers are texts."""
+        return None
 
     @property
     def power(self) -> Power | None:

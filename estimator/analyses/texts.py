@@ -19,6 +19,7 @@ from estimator.analyses.analysis import Analysis, Draws, InputLaw
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.discovery.power import Power, made_up_reports
 from estimator.discovery.prefix_search import SURVIVORS, GroupTables
+from estimator.discovery.tails import TextTails
 from estimator.discovery.texts import confirm, discover
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import Fakes, MetricEstimate, RangeTest, TextFindings
@@ -93,11 +94,12 @@ class UnlistedTexts(Analysis[Text]):
 
     def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
         tables = GroupTables.from_counts(self.channel, tally.dense(self.channel.symbols))
-        found = discover(self.kind, tables, simultaneous=request.simultaneous) if self.kind.discover else None
+        finds = self.kind.discover and request.finds_texts
+        found = discover(self.kind, tables, simultaneous=request.simultaneous) if finds else None
         texts = self.fitting(request.candidates)
         named = confirm(self.kind, tables, texts, simultaneous=request.simultaneous) if texts else None
         parts = {"found_text": found, "named_text": named}
-        has_power, is_faked = self.kind.discover and tally.reports > 0, request.fakes is not None
+        has_power, is_faked = finds and tally.reports > 0, request.fakes is not None
         return self._estimated(
             tally,
             groups=tuple(
@@ -107,6 +109,7 @@ class UnlistedTexts(Analysis[Text]):
                 candidates=found.candidates if found else 0,
                 certain=named.certain if named else 0,
                 unclear=tuple(dict.fromkeys(text for part in parts.values() if part for text in part.unclear)),
+                sharing=named.sharing if named else (),
                 least=self.power.least_shares(tally.reports) if has_power else (),
                 max_length=self.kind.max_length,
                 made_up=made_up_reports(self.kind, tables) if has_power and is_faked else None,
@@ -123,6 +126,11 @@ class UnlistedTexts(Analysis[Text]):
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
         p_value = float(chi_square_tail(statistic, weights.size - 1))
         return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)
+
+    @property
+    def text_tails(self) -> TextTails:
+        """The far tails of the errors of texts' shares."""
+        return TextTails.from_channel(self.kind, self.channel)
 
     @property
     def power(self) -> Power:

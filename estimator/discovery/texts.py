@@ -52,6 +52,7 @@ class Texts:
         candidates: the number of tested texts.
         certain: the number of texts that certainly occur. With a probability of 95%, all of these
             statements are true.
+        sharing: the requested texts that share a cell with another requested text in some group.
 
     """
 
@@ -59,6 +60,7 @@ class Texts:
     unclear: tuple[str, ...]
     candidates: int
     certain: int
+    sharing: tuple[str, ...] = ()
 
 
 def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
@@ -75,7 +77,7 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
 
     """
     candidates = candidates_of(kind, tables)
-    confirmation = _confirmed(kind, tables, candidates)
+    confirmation = _confirmed(Confirmation.from_tables(kind, tables, candidates))
     is_answer = np.array([bool(each.number) or kind.max_items == 1 for each in candidates], dtype=bool)
     exist = confirmation.exist() & is_answer
     disagree = confirmation.disagree(exist)
@@ -111,23 +113,30 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     labels = [kind.label_of(number) for number in numbers]
     if not tables.reports.any():
         return Texts(Figures.unknown(labels), (), len(named), 0)
-    confirmation = _confirmed(kind, tables, named)
+    of_all_groups = Confirmation.from_tables(kind, tables, named)
+    confirmation = _confirmed(of_all_groups)
     received = np.flatnonzero(confirmation.reports > 0)
     shares = _shares(
         kind, confirmation, received, [labels[place] for place in received], len(named) if simultaneous else 1
     )
     unclear = confirmation.disagree(np.ones(len(named), dtype=bool)) | (confirmation.reports == 0)
     certain = int((confirmation.exist() & ~unclear).sum())
-    return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named), certain)
+    sharing = np.flatnonzero(~of_all_groups.alone())
+    return Texts(
+        shares,
+        tuple(labels[place] for place in np.flatnonzero(unclear)),
+        len(named),
+        certain,
+        tuple(labels[place] for place in sharing),
+    )
 
 
-def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
+def _confirmed(confirmation: Confirmation) -> Confirmation:
     """Confirm candidates by cells that they do not share with clearly existing candidates.
 
     Cells that are shared only with other candidates are kept. In a long list, every cell is shared
     with some candidate, so no reports would remain otherwise.
     """
-    confirmation = Confirmation.from_tables(kind, tables, candidates)
     exist = confirmation.exist()
     return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
 
@@ -241,6 +250,13 @@ class Confirmation:
         """
         alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
+
+    def alone(self) -> NDArray[np.bool_]:
+        """Return whether no other candidate shares a cell with a candidate in its groups."""
+        alone = np.ones(len(self.cells), dtype=bool)
+        for cells, received in zip(self.cells.T, self.received.T, strict=True):
+            alone &= (np.bincount(cells, minlength=self.tables.cells)[cells] == 1) | ~received
+        return alone
 
     @property
     def supported(self) -> Counts:

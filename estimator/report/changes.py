@@ -47,7 +47,8 @@ that they did not change:
 * Quantiles of numbers with thresholds, because the shares above the thresholds are tested
   themselves.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
-  listed estimates are too large on average.
+  listed estimates are too large on average. Texts that the analyst named are tested
+  (`estimator.report.text_changes`).
 * Shares among those who answered, or within a group. These figures are ratios of shares that are
   tested themselves.
 * Coefficients of models, because each window has its own model.
@@ -55,6 +56,7 @@ that they did not change:
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,6 +71,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.report.quantile_changes import QuantileChanges
 from estimator.report.same_people import Sums, windows_of
+from estimator.report.text_changes import TextChanges, with_tested_texts
 from estimator.results.estimate import Ends, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
@@ -87,6 +90,9 @@ Each key is the verdict that applies if a sum is above 0. Each value is an array
 each sum and one column for each window.
 """
 
+Shown = Sums | QuantileChanges | TextChanges
+"""The weighted sums that are reported, from which the tested sums follow."""
+
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
 """For each verdict on a sum above 0, the verdict that applies if the sum is below 0."""
 
@@ -102,7 +108,7 @@ class Compared:
         sums: for each group, the weighted sums over the windows from which p-values are computed,
             in the order of ``shapes``.
         shown: for each group, the weighted sums that are reported. They are the tested sums, except
-            for quantiles.
+            for quantiles and unclear texts.
         p_values: the p-values, with one row for each kind of change and one column for each figure.
             NaN with too few reports.
 
@@ -112,7 +118,7 @@ class Compared:
     shapes: Shapes
     groups: tuple[FigureGroup, ...]
     sums: tuple[Sums, ...]
-    shown: tuple[Sums | QuantileChanges, ...]
+    shown: tuple[Shown, ...]
     p_values: Floats
 
     @property
@@ -166,7 +172,7 @@ class Compared:
             if group.about.untested and group.statistic not in tested
         )
 
-    def _placed(self) -> Iterator[tuple[FigureGroup, Sums, Sums | QuantileChanges, slice]]:
+    def _placed(self) -> Iterator[tuple[FigureGroup, Sums, Shown, slice]]:
         """Yield each group with its tested and shown sums, and the positions of its p-values."""
         start = 0
         for group, sums, shown in zip(self.groups, self.sums, self.shown, strict=True):
@@ -196,7 +202,7 @@ class Compared:
     def _figures(
         self,
         group: FigureGroup,
-        shown: Sums | QuantileChanges,
+        shown: Shown,
         place: tuple[Sequence[int], Sequence[int]],
         p_values: tuple[Floats, Floats],
     ) -> Figures:
@@ -237,7 +243,7 @@ class Compared:
         self,
         group: FigureGroup,
         fits: Floats,
-        shown: Sums | QuantileChanges,
+        shown: Shown,
         figure: int,
         of_shapes: tuple[Floats, Floats],
     ) -> Change:
@@ -390,7 +396,11 @@ def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | 
         since: as in `changes_of`.
 
     """
-    return _compared(windows, windows[0].followed, _shapes(windows, since), metric)
+    tested = with_tested_texts(windows)
+    return dataclasses.replace(
+        _compared(tested, tested[0].followed, _shapes(windows, since), metric),
+        windows=windows,
+    )
 
 
 def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None = None) -> Compared:
@@ -448,12 +458,12 @@ def _compared(
     return Compared(windows, shapes, groups, sums, shown, p_values)
 
 
-def _sums(
-    windows: Sequence[MetricEstimate], group: FigureGroup, weights: Floats, metric: Metric | None
-) -> Sums | QuantileChanges:
+def _sums(windows: Sequence[MetricEstimate], group: FigureGroup, weights: Floats, metric: Metric | None) -> Shown:
     """Return the weighted sums of a group's figures over windows."""
     if metric is not None and group.about.is_followed_by_counts:
         return QuantileChanges.from_windows(windows, metric, group.statistic, weights)
+    if metric is not None and group.about.are_named_texts:
+        return TextChanges.from_windows(windows, metric, group.statistic, weights)
     return windows_of(windows, group.statistic, metric).weighted(weights)
 
 

@@ -108,9 +108,11 @@ def make_report(
     for name, of_metric in of_metrics.items():
         is_shown = selection.shows(name)
         analysis = analysis_of(registry.metrics[name])
-        if analysis.takes_candidates and not is_shown:
-            continue  # finding texts takes seconds, and p-values do not depend on the texts
-        for estimate in analysis.estimates(of_metric, request if is_shown else PLAIN):
+        if analysis.takes_candidates and not is_shown and not request.candidates:
+            continue
+        # finding texts takes seconds, and p-values do not depend on the found texts
+        hidden = Request(candidates=request.candidates, finds_texts=False)
+        for estimate in analysis.estimates(of_metric, request if is_shown else hidden):
             estimated.append(estimate)
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}

@@ -262,6 +262,13 @@ class TextFindings(Record, frozen=True, kw_only=True):
             "named ones have a share."
         ),
     ] = ()
+    sharing: Annotated[
+        tuple[str, ...],
+        says(
+            "the named texts that share a cell with another named text in some group. Changes of their shares are not "
+            "tested."
+        ),
+    ] = ()
     least: Annotated[
         tuple[LeastShare, ...],
         says(

@@ -60,6 +60,8 @@ class Request:
         ranges: the ranges of numbers whose shares are requested, each with its metric, start and
             end.
         candidates: the texts whose shares are requested, for questions about texts.
+        finds_texts: whether to find texts, for questions about texts. If not, only the requested
+            texts have shares.
         highlights: whether to select the figures that a table or a page shows first.
         installs: the number of all installations, which is used to compute bounds on their figures.
             None for no bounds.
@@ -78,6 +80,7 @@ class Request:
     clusters: bool = False
     ranges: tuple[tuple[str, float, float], ...] = ()
     candidates: tuple[str, ...] = ()
+    finds_texts: bool = True
     highlights: bool = True
     installs: int | None = None
     asked: float | None = None

@@ -181,6 +181,8 @@ class Statistic:
             compared between strata.
         is_followed_by_counts: whether changes of the figures are tested with the counts of symbols,
             if the estimates of a window contain these counts.
+        are_named_texts: whether the figures are shares of texts that the analyst named. Changes are
+            tested for texts that share no cell with another named text.
         untested: the name of the statistic in the report's list of figures without a test; empty if
             the list omits the statistic.
         within: for a figure that describes only some devices, a function that returns the answers
@@ -214,6 +216,7 @@ class Statistic:
     in_ball: bool = False
     is_followed: bool = False
     is_followed_by_counts: bool = False
+    are_named_texts: bool = False
     untested: str = ""
     within: Callable[[Any], Answers] | None = None
     has_bounds: bool = False
@@ -223,7 +226,8 @@ class Statistic:
     @property
     def has_changes(self) -> bool:
         """Whether changes of the figures between windows are tested."""
-        return self.is_compared or self.is_followed or self.is_followed_by_counts or self.in_ball or bool(self.members)
+        follows = self.is_followed or self.is_followed_by_counts or self.are_named_texts
+        return self.is_compared or follows or self.in_ball or bool(self.members)
 
     @property
     def is_of_answers(self) -> bool:
@@ -341,7 +345,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         most_lines=SHOWN_TEXTS,
         line="{}",
         table_heading="texts found",
-        untested="texts",
+        untested="found texts",
         has_bounds=True,
     ),
     "named_text": Statistic(
@@ -353,7 +357,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         most_lines=SHOWN_TEXTS,
         line="{}, named",
         table_heading="texts named",
-        untested="texts",
+        are_named_texts=True,
+        untested="named texts",
         has_bounds=True,
     ),
     "approved_text": Statistic(
@@ -365,7 +370,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         noun="text",
         most_lines=SHOWN_TEXTS,
         line="{}",
-        untested="texts",
+        untested="found texts",
     ),
     "coordinate": Statistic(
         "the mean of a coordinate of vectors, counted from 0",
