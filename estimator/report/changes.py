@@ -297,7 +297,9 @@ def changes_of(
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
     of_metrics = {name: list(windows) for name, windows in groupby(closed, key=lambda estimate: estimate.metric)}
     every = [_enough(windows, since) for windows in of_metrics.values()]
-    compared_windows = [windows for windows in every if _shapes(windows, since)]
+    compared_windows = [
+        windows for windows in every if _shapes(windows, since) and with_tested_texts(windows)[0].followed
+    ]
     earlier = [windows[:-1] for windows in compared_windows if _shapes(windows[:-1], since)]
     known = {
         _direction(changes.metric, change) for changes in _tested(earlier, metrics, since) for change in changes.found

@@ -18,7 +18,8 @@ that is not named, and the groups do not show it.
 **The error.** A group is drawn for every report, so different people are used for a text in each
 window. If n reports are used, the selection of people contributes a variance of p (1 - p) / n to a
 share p, which counts as lasting. This is an upper bound: of the same people, only some are used
-again. The rest is fresh noise. More lasting error, or less noise, never makes a change more significant.
+again. The rest is fresh noise. More lasting error, or less noise, never makes a change more
+significant.
 
 **Far tails.** Many texts can be tested together, so the errors are widened to the exact tails of a
 binomial distribution (`estimator.discovery.tails`), at the distance that is significant if each
