@@ -452,7 +452,9 @@ def untested_words(statistics: Sequence[str]) -> str:
 def tested_words(changes: Changes) -> str:
     """Return a text that names the figures that are tested for changes."""
     names = dict.fromkeys(
-        "shares"
+        "shares of named texts"
+        if group.about.are_named_texts
+        else "shares"
         if group.about.is_share
         else "coordinates"
         if group.about.in_ball

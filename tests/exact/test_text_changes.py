@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import product
 from typing import Final
 
 import numpy as np
@@ -35,6 +34,7 @@ from estimator.results.report import ChangeVerdict, EstimateReport, Request, Sel
 from estimator.statistics.confidence import SIGNIFICANT, binomial_chance, binomial_tail, tail_of, z_of
 from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, TEXT, registry_text
+from tests.support.estimates.texts import sharing_pair
 
 NAMED_ONLY: Final = TEXT | {"window": "week", "discover": False}
 REGISTRY: Final = Registry.parse(
@@ -110,7 +110,7 @@ def test_archived_windows_show_the_same_changes() -> None:
 
 
 @pytest.mark.slow
-def test_verdicts_do_not_depend_on_the_questions_that_a_report_shows() -> None:
+def test_verdicts_do_not_depend_on_the_metrics_that_a_report_shows() -> None:
     metric = REGISTRY.metric("dark")
     counts = np.array([[600, 400], [500, 500]])
     yes_or_no = [
@@ -123,22 +123,8 @@ def test_verdicts_do_not_depend_on_the_questions_that_a_report_shows() -> None:
         assert make_report(REGISTRY, tallies, Selection(names=(name,)), request).changes == (every[name],)
 
 
-@cache
-def sharing_pair(name: str) -> tuple[str, str]:
-    """Return two texts that share a cell in some group."""
-    kind, channel = law_of(REGISTRY.metric(name))
-    seen: dict[tuple[int, int], str] = {}
-    for letters in product("abcdefghijklmnop", repeat=3):
-        text = "".join(letters)
-        for place in enumerate(kind.cells_of(kind.number_of(text), channel.inputs)):
-            if place in seen:
-                return seen[place], text
-            seen[place] = text
-    raise AssertionError
-
-
 def test_texts_that_share_a_cell_are_not_tested_whatever_people_report() -> None:
-    first, second = sharing_pair("sharp")
+    first, second = sharing_pair(REGISTRY.metric("sharp"))
     metric, generator = REGISTRY.metric("sharp"), np.random.default_rng(7)
     for people in ({"zebra": 3000}, {first: 3000}, {first: 1000, second: 2000}):
         tallies = [tally_of(metric, window, people, generator) for window in WEEKS[:2]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from string import ascii_lowercase
 
 import numpy as np
@@ -31,6 +32,22 @@ def text_metric(epsilon: str = "4", max_length: int = 12, letters: str = LETTERS
     """Return a question about texts of up to twelve letters; few cells make tests quick."""
     domain = Text(letters, max_length, **{"cells": 2**12, **more})  # type: ignore[arg-type]
     return Metric("word", "Why?", domain, channel_for(domain, request(epsilon)), WindowKind.WEEK)
+
+
+@cache
+def sharing_pair(metric: Metric) -> tuple[str, str]:
+    """Return two texts that share a cell in some group."""
+    kind, channel = metric.kind, metric.channel
+    assert isinstance(kind, Text)
+    assert isinstance(channel, GroupedGeometry)
+    seen: dict[tuple[int, int], str] = {}
+    for letters in product(ascii_lowercase, repeat=2):
+        text = "".join(letters)
+        for place in enumerate(kind.cells_of(kind.number_of(text), channel.inputs)):
+            if place in seen:
+                return seen[place], text
+            seen[place] = text
+    raise AssertionError
 
 
 @cache

@@ -96,11 +96,8 @@ def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
         assert zebra["low"] > 0.1
         assert nobody["low"] == 0
     rows = list(csv.DictReader(io.StringIO(report(folder, "--format", "csv", *options))))
-    assert [row["statistic"] for row in rows] == 2 * [
-        *["found_text"] * 4,
-        *["named_text"] * 2,
-        "devices_taking_part",
-    ]
+    of_window = [*["found_text"] * 4, *["named_text"] * 2, "devices_taking_part"]
+    assert [row["statistic"] for row in rows] == 2 * of_window + ["change"] * 2
 
 
 @pytest.mark.slow

@@ -30,9 +30,10 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies import Tally, decode
 from tests.support.core.tables import for_each
-from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
+from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, TEXT, Toml, registry_text
 from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
+from tests.support.estimates.texts import sharing_pair
 from tools.schema_page import DOCUMENTS, SCHEMAS, schema, schema_text
 
 REQUESTS = {
@@ -196,6 +197,13 @@ def test_every_field_of_the_schema_occurs() -> None:
     key = ("dark_mode", tried.metric("dark_mode").edition, Window.parse(of_strata.DAY))
     tally = Tally(*key, closed=True, reports=500, counts=[250, 250])
     written |= set(_fields(document_of(make_report(tried, [tally]))))
+    texts = Registry.parse(registry_text(word=TEXT | {"discover": False}))
+    word = texts.metric("word")
+    named = Request(candidates=sharing_pair(word))
+    each_symbol = [1] * word.channel.symbols
+    key = ("word", word.edition, Window.parse(of_strata.DAY))
+    tally = Tally(*key, closed=True, reports=len(each_symbol), counts=each_symbol)
+    written |= set(_fields(document_of(make_report(texts, [tally], request=named))))
     assert {field for _, field in promised} <= written
 
 
