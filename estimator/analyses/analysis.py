@@ -261,6 +261,19 @@ class Analysis(ABC, Generic[K]):
         """
         return np.zeros_like(means)
 
+    def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:  # noqa: ARG002 used for pairs
+        """Return the share of each pair's group and its standard error, each of shape (pairs,).
+
+        Args:
+            shares: the share of each pair of a group and a value.
+            reports: the number of reports.
+
+        Raises:
+            TypeError: unless answers are pairs.
+
+        """
+        raise TypeError(f"answers to {self.metric.name} are not pairs")
+
     @property
     def text_tails(self) -> TextTails | None:
         """The far tails of the errors of texts' shares; None unless answers are texts."""

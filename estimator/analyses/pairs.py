@@ -80,6 +80,14 @@ class PairOfAnswers(OneOfLabels[Cross]):
         groups = (*estimated.groups, *joint.groups)
         return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
+    def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:
+        """Return the share of each pair's group and its standard error, each of shape (pairs,)."""
+        law = self.inverse.symbol_law(nearest_shares(shares))
+        members = np.repeat(np.eye(self.kind.first.size), self.kind.second.size, axis=1)
+        scores = np.array([self.inverse.contrast(of_group) for of_group in members])
+        errors = np.sqrt((scores**2 @ law - (scores @ law) ** 2) / reports)
+        return members.T @ (members @ shares), members.T @ errors
+
 
 def intervals_of(cross: Cross) -> int:
     """Return the number of intervals of shares within groups, of differences and of the AUC."""

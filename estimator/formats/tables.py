@@ -236,9 +236,10 @@ def _changed(group: FigureGroup, value: str | None) -> str:
     """Return the name of a figure that is tested for changes."""
     if value is None:
         return group.about.title.lower()
-    if group.about.members:
+    if group.about.members and not group.about.is_share:
         return f"mean of {value}"
-    return f"{group.statistic} {value}" if group.about.is_followed_by_counts else value
+    has_name = group.about.is_followed_by_counts or group.about.members
+    return f"{group.statistic} {value}" if has_name else value
 
 
 def _effect_cells(effect: Figured, between: str) -> Iterator[Cells]:

@@ -454,6 +454,8 @@ def tested_words(changes: Changes) -> str:
     names = dict.fromkeys(
         "shares of named texts"
         if group.about.are_named_texts
+        else "shares within groups"
+        if group.about.is_share and group.about.members
         else "shares"
         if group.about.is_share
         else "coordinates"
@@ -493,6 +495,19 @@ def compared_words(changes: Changes) -> str:
     return f"since {changes.since}, compared with before"
 
 
+def changed_label(group: FigureGroup, change: Figure) -> str:
+    """Return the name of a figure that is tested for changes, such as ``yes within linux``."""
+    return " within ".join(_changed_parts(group, change))
+
+
+def _changed_parts(group: FigureGroup, change: Figure) -> Sequence[str]:
+    """Return the label of a figure; for a share within a group, the label of the group, too."""
+    value = change.value
+    if group.about.is_share and group.about.members and isinstance(value, tuple):
+        return label_of(value[1]), label_of(value[0])
+    return (group.label(change),)
+
+
 def change_words(change: Change, changes: Changes, *, is_brief: bool = False) -> str:
     """Return a sentence, without a period, on how much a figure changed, and when.
 
@@ -501,7 +516,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
     group = changes.group_of(change)
     label, unit = group.label(change), unit_of(group)
     if group.about.is_share:
-        named = f"“{label}”"
+        named = " within ".join(f"“{each}”" for each in _changed_parts(group, change))
     else:
         named = f"the mean of “{label}”" if group.about.members else f"the {label}"
     falls = (change.estimate or 0.0) < 0

@@ -49,8 +49,9 @@ that they did not change:
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
   listed estimates are too large on average. Texts that the analyst named are tested
   (`estimator.report.text_changes`).
-* Shares among those who answered, or within a group. These figures are ratios of shares that are
-  tested themselves.
+* Shares among those who answered. These figures are ratios of shares that are tested themselves.
+* Means and shares within a group whose own share is less than 10 standard errors above 0 in some
+  window, because their errors are then too skewed.
 * Coefficients of models, because each window has its own model.
 """
 
@@ -142,7 +143,8 @@ class Compared:
     def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
         """Return the difference in each figure between windows or strata, with its p-values.
 
-        This difference is the first tested sum.
+        This difference is the first tested sum. Shares within groups are left out if none of them
+        can be compared, because the groups are too small.
 
         Args:
             corrected: the p-values, corrected for all comparisons.
@@ -159,13 +161,14 @@ class Compared:
                 group.unit,
                 _opposite_ends(group),
             )
-            for group, _, shown, at in self._placed()
+            for group, sums, shown, at in self._placed()
+            if _is_tested(group, sums)
         )
 
     @property
     def untested(self) -> tuple[str, ...]:
         """The statistics of the last tally that are not tested."""
-        tested = {group.statistic for group in self.groups}
+        tested = {group.statistic for group, sums, *_ in self._placed() if _is_tested(group, sums)}
         return tuple(
             group.statistic
             for group in self.windows[-1].groups
@@ -483,6 +486,11 @@ def _scores(sums: Sums) -> Floats:
     reach = np.where(sums.estimates > 0, sums.down, sums.up)
     scores: Floats = np.abs(sums.estimates) / (reach / Z)
     return np.where(np.isfinite(reach), scores, np.nan)
+
+
+def _is_tested(group: FigureGroup, sums: Sums) -> bool:
+    is_within = bool(group.about.is_share and group.about.members)
+    return not is_within or bool(np.isfinite(sums.estimates).any())
 
 
 def _opposite_ends(group: FigureGroup) -> Ends:

@@ -35,7 +35,8 @@ If the fresh and lasting parts were known exactly, the variance would never exce
   below the same terms for 1 - a and 1 - b. Summed over all pairs of a window with a positive weight
   and one with a negative weight, each of these four terms becomes a product of two sums. O is the
   smallest of the four.
-* The bound by O is not valid for the mean of a group, because people may join or leave the group.
+* The bound by O is not valid for a mean or share within a group, because people may join or leave
+  the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has
   its own rotations, so the noise and the error due to the limited number of rotations are fresh.
 * The noise of permanent answers does not contribute to O. For different answers, this noise is
@@ -279,9 +280,8 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
     estimates, errors = about.scale.inner(figures), errors / about.scale.slopes(figures)
     down, up = widenings(estimates, errors, about.scale.inner(lows), about.scale.inner(highs))
     if about.members:
-        members = [window.figures(about.members) for window in windows]
-        shares = np.array([figures.unbiased for figures in members])
-        clear = shares / np.array([figures.standard_errors for figures in members])  # of an empty group
+        shares, errors_of_shares = _members(windows, groups[0], metric)
+        clear = shares / errors_of_shares  # of an empty group
         estimates = np.where(clear > 2 * FARTHEST, estimates, np.nan)
         farther = 1 / (1 - (FARTHEST / np.maximum(clear, 2 * FARTHEST)) ** 2)
         down, up = down * farther, up * farther
@@ -297,17 +297,28 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
         lasting = _most_in_ball(analysis_of(metric).least_noise, together) / width**2
         down = up = np.full_like(down, _greatest_widening(together))
         together = replace(together, down=down, up=up)
-    elif about.is_share:
-        lasting = lasting_of_shares(metric.channel, middle, of_one_value=about.by_value)
     elif about.members:
         share = np.clip(mean_over(of_all, shares), sys.float_info.min, 1.0)
         least_noise_of_all = share * analysis_of(metric).noise_within(share, middle)
         lasting = np.minimum(
             lasting_of_members(metric.channel, middle), errors**2 * reports / width**2 - least_noise_of_all
         )
+    elif about.is_share:
+        lasting = lasting_of_shares(metric.channel, middle, of_one_value=about.by_value)
     else:
         lasting = errors**2 * reports / width**2 - least_noise_of_means(metric, middle)
     return together.with_lasting(lasting)
+
+
+def _members(windows: Sequence[MetricEstimate], within: FigureGroup, metric: Metric | None) -> tuple[Floats, Floats]:
+    """Return the share of each figure's group in each window, with its standard error."""
+    members = [window.figures(within.about.members) for window in windows]
+    if metric is None or not within.about.is_share:
+        return np.array([each.unbiased for each in members]), np.array([each.standard_errors for each in members])
+    of_groups = analysis_of(metric).shares_of_groups
+    of_windows = [of_groups(each.unbiased, window.reports) for each, window in zip(members, windows, strict=True)]
+    shares, errors = map(np.array, zip(*of_windows, strict=True))
+    return shares, errors
 
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:

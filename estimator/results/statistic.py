@@ -174,8 +174,8 @@ class Statistic:
         of_sets: whether the answers are sets of values, whose shares do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
-        members: for means within groups, the name of the statistic that contains the shares of the
-            groups. Changes of such means are tested.
+        members: for means and shares within groups, the name of the statistic that contains the
+            shares of the groups, or of all pairs of a group and a value. Changes are tested.
         in_ball: whether the figures are the coordinates of vectors, whose changes are tested.
         is_followed: whether changes of the figures are tested, although the figures are not
             compared between strata.
@@ -484,6 +484,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         table_heading="{1} within each group of {0}",
         chart=Chart.CELLS,
         drawn_first=5,
+        members="share",
         untested="shares within groups",
         within=_in_group,
     ),
@@ -495,7 +496,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         is_share=False,
         in_table=True,
         on_page=True,
-        untested="shares within groups",
+        untested="the AUC",
         within=_of_either_outcome,
     ),
     "share_from": Statistic(
@@ -505,7 +506,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         cell_of,
         on_page=True,
         chart=Chart.CURVE_OF_STEPS,
-        untested="shares within groups",
+        untested="shares from a step on",
         within=_of_outcome,
     ),
     "difference": Statistic(

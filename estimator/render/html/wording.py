@@ -19,6 +19,7 @@ from estimator.render.words import (
     NO_TEXTS,
     TOO_FEW,
     change_words,
+    changed_label,
     compared_words,
     outcome_words,
     p_words,
@@ -196,13 +197,13 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
     rows: list[tuple[str, Unit, Figure]] = []
     for change in changes.found:
         group = changes.group_of(change)
-        rows.append((f"{group.label(change)}: {found_words(change, changes)}", unit_of(group), change))
+        rows.append((f"{changed_label(group, change)}: {found_words(change, changes)}", unit_of(group), change))
     others = [
         (group, each)
         for group, each in clearest_changes(changes)
         if FigureKey(group.statistic, each.value) not in found
     ]
-    return rows + [(group.label(change), unit_of(group), change) for group, change in others]
+    return rows + [(changed_label(group, change), unit_of(group), change) for group, change in others]
 
 
 def found_words(change: Change, changes: Changes) -> str:

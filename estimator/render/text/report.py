@@ -229,7 +229,14 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, style: Style) -> str:
 
 def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
     title = f"{highlight.shown.title}: {compared_words(changes)}"
-    lines = [style.strong(title), *_group_rows(changes.groups, highlight.positions, style)]
+    lines = [style.strong(title)]
+    for group in changes.groups:
+        if not (group.about.members and group.about.is_share):
+            lines += _group_rows([group], highlight.positions, style)
+            continue
+        names = map(style.cut, highlight.shown.names or ())
+        lines.append(f"  {group.about.table_heading.format(*names)}")
+        lines += style.rows([("", line) for line in lines_of(group, (), have_bars=False)], TOO_FEW)
     lines += wrapped(outcome_words(changes), style.width, "  ", "  ")
     untested = untested_words(changes.untested)
     if untested:

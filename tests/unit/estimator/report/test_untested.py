@@ -42,6 +42,7 @@ COMPARED = {
     "mean_position",
     "mean_size",
     "mean_within",
+    "share_within",
 }
 WITHIN_A_WINDOW = {"difference", "difference_of_means", "sum", DEVICES, TAKING_PART}
 
