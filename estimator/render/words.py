@@ -269,6 +269,9 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
         listed = ", ".join(f"“{label_of(text) or EMPTY_TEXT}”" for text in texts.unclear[:shown])
         more = "" if len(texts.unclear) == shown else f" and {len(texts.unclear) - shown:,} more"
         yield f"The following texts are unclear, because groups of devices disagree: {listed}{more}."
+    if texts.sharing:
+        untested = plural(len(texts.sharing), "named text")
+        yield f"Changes of {untested} are not tested, because texts in the same cell cannot be told apart."
 
 
 def made_up_words(made_up: int, reports: int) -> str:

@@ -35,6 +35,9 @@ the figure would not have had a verdict in the same direction.
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all questions.
 
+A share within a group is tested like a mean within a group, as a ratio (Fieller). A text that the
+analyst named is tested like a share (`estimator.report.text_changes`).
+
 A quantile of a distribution is tested by the share of answers above a threshold, computed from the
 counts of symbols (`estimator.report.quantile_changes`).
 
@@ -47,8 +50,8 @@ that they did not change:
 * Quantiles of numbers with thresholds, because the shares above the thresholds are tested
   themselves.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
-  listed estimates are too large on average. Texts that the analyst named are tested
-  (`estimator.report.text_changes`).
+  listed estimates are too large on average. Named texts that share a cell with another named text
+  are not tested either.
 * Shares among those who answered. These figures are ratios of shares that are tested themselves.
 * Means and shares within a group whose own share is less than 10 standard errors above 0 in some
   window, because their errors are then too skewed.

@@ -129,8 +129,11 @@ def test_texts_that_share_a_cell_are_not_tested_whatever_people_report() -> None
     for people in ({"zebra": 3000}, {first: 3000}, {first: 1000, second: 2000}):
         tallies = [tally_of(metric, window, people, generator) for window in WEEKS[:2]]
         request = Request(candidates=("zebra", first, second, "nobody"))
-        (changes,) = make_report(REGISTRY, tallies, Selection(), request).changes
+        report = make_report(REGISTRY, tallies, Selection(), request)
+        (changes,) = report.changes
         assert list(changes.figures("named_text").labels) == ["zebra", "nobody"]
+        for text in (as_summary(report), as_table(report)):
+            assert "Changes of 2 named texts are not tested, because texts in the same cell" in " ".join(text.split())
 
 
 def test_only_texts_that_every_window_has_are_tested() -> None:
