@@ -1,4 +1,5 @@
-"""The path from a true answer to a queued report: the calendar, randomness and the budget.
+"""Turns true answers into queued reports, as far as calendar, consent and budget allow.
 
-This package imports the ledger, the host, results and the protocol. It never uses the network.
+This package imports the modules of the ledger, the host and the protocol, and `client_sdk.results`.
+It never uses the network.
 """

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long a check of the budget waits for the ledger. If it fails, the next check catches up."""
+"""How long a check of the budget waits for the ledger. If the ledger does not respond in time, the
+next check also announces the fractions that this check would have announced."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
@@ -43,7 +44,7 @@ class BudgetWatch:
     """Calls the app once per process for each fraction of the lifetime budget that is spent."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Store the callback and the fractions.
+        """Store the app's callback, and the fractions (such as 0.8) at which it is called.
 
         Raises:
             TypeError: if the fractions are not a list of numbers.
@@ -57,14 +58,17 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call the app for each fraction reached since the last check. The app does not wait."""
+        """Call the app's callback for each fraction reached since the last check.
+
+        This runs in the thread that sends uploads, so the app does not wait for it.
+        """
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:
             return
         for fraction in self._warn_at:
             key = (forks.this_process(), fraction)
-            # Compare the decimal digits: 0.8 as a float is slightly above four fifths.
+            # Read the fraction's decimal digits exactly: the float 0.8 is slightly above 8/10.
             if key not in self._announced and spent_nanos >= Fraction(repr(fraction)) * self._budget.lifetime_nanos:
                 self._announced.add(key)
                 self._call_back(fraction, status)

@@ -1,6 +1,8 @@
-"""Decides from the calendar what a device must do at an instant. Reads no clock and no ledger.
+"""Decides what a device must do at a given time. The time is an argument: no clock is read.
 
-No answer affects these decisions. `client_sdk.answers.schedule` carries them out.
+The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
+carries them out. A *slot* is a charge that the device makes when a window begins, whether or not
+the app records an answer.
 """
 
 from collections.abc import Iterable
@@ -14,8 +16,9 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""Reports that wait for the end of their window are sent at a random time within six hours after
-it, so that not all devices send at once. The collector accepts these reports for three days."""
+"""Some reports, such as those of counts, wait until their window has ended. Each is sent at a
+random time in the following six hours, so that not all devices send at once. The collector accepts
+reports until three days after the window's end."""
 
 
 class Phase(Enum):
@@ -27,7 +30,7 @@ class Phase(Enum):
 
 
 class EndedCount(NamedTuple):
-    """A count whose window has ended."""
+    """A count whose window has ended; ``answer`` is the number to report."""
 
     definition: Metric
     window: Window
@@ -38,7 +41,8 @@ class Due(NamedTuple):
     """The work that a device must do at an instant.
 
     Attributes:
-        windows: the current windows, in the order in which the device pays for their slots.
+        windows: the current day, week or month of all questions with slots, in the order in which
+            the device pays for the slots.
         next_s: when more work will be due, in Unix seconds; None if no more work will be due.
 
     """
@@ -52,8 +56,10 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
 
     Args:
         registry: the questions.
-        instant_s: the current Unix time in seconds, as kept by the ledger.
-        releases: future instants at which held-back reports may be sent.
+        instant_s: the ledger's time, in Unix seconds: the device's clock, except that it never goes
+            back.
+        releases: the Unix times at which reports that wait for the end of their window will be
+            sent.
 
     """
     metrics = registry.metrics.values()

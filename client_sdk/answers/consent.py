@@ -1,4 +1,4 @@
-"""The extent of the user's consent: everything, nothing, or some purposes.
+"""The user's consent: to everything, to nothing, or to some purposes.
 
 A set of purposes covers a question if it contains all purposes of the question. A question without
 a purpose is covered only if the user has agreed to everything.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def consent_of(value: object) -> Consent:
-    """Return the user's consent from the value that the host passed.
+    """Return the user's consent from the value that the app has passed.
 
     Raises:
         TypeError: if ``value`` is neither a bool, nor a set of strings, nor a decision. A single
-            string is not read as a set of its letters.
+            string is refused, too, rather than read as a set of letters.
 
     """
     if isinstance(value, Decision):
@@ -45,7 +45,7 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Return each question's purposes as one text, without questions that have no purpose."""
+    """Map each question that has purposes to these purposes, joined by blanks."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
@@ -53,8 +53,8 @@ class Agreement:
     """The user's consent, and the purposes of all questions with data in the ledger.
 
     ``groups`` maps each question to its purposes, joined into one text. Only reports with equal
-    texts share an upload. Nothing new is recorded for ``withheld`` questions. The waiting data of a
-    question in both ``withheld`` and ``declined`` is deleted.
+    texts share an upload. Nothing new is recorded for ``withheld`` questions. If they are also
+    ``declined``, their waiting reports and counts are deleted.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -81,9 +81,9 @@ class Agreement:
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a slot or report; None without consent, or if it is no longer asked.
+        """Return the metric of a charge or report; None without consent or if no longer asked.
 
-        The edition may belong to the stratum that the device had when the window began.
+        ``edition`` may be that of another stratum, which the device had when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
@@ -91,7 +91,7 @@ class Agreement:
         return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
-        """Find the purposes of earlier registries' questions; their reports may still wait."""
+        """Look up the purposes of questions that only earlier registries define."""
         unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)

@@ -1,14 +1,16 @@
-"""Sums and days of use that a device adds up over a window, and reports once the window has ended.
+"""Counts and days of use: a device adds them up and reports the sum when the window has ended.
 
-A count in memory is lost when its process ends. If the registry sets ``persist``, the running count
-is stored in the ledger's file until its window has ended. The running count is a true answer.
+A *running count* is the sum so far in the current window. It is kept in memory, and is lost when
+its process ends. If the registry sets ``persist`` for the question, the running count is stored in
+the ledger's file instead, until the window has ended, although it is a true answer.
 
-Days of use work in the same way. Each day is one row in the file's table of counts, stored until no
-future report can include the day. The row's window is the day. The row's edition is empty, because
-the day remains a day of use if the question's epsilon changes. A window's report counts the days of
-use in a period that ends with the window's last day. The device makes the report when the app first
-runs after that day, but only if the app was used within the window itself. A question with a fill
-is reported for every window in which the app ran.
+A *day of use* is a day on which the app was used. Each is one row in the ledger's table of counts,
+stored until no future report can include it. In this row, the column ``window`` contains the day.
+The column ``edition`` is empty, because the day remains a day of use if the question's epsilon
+changes. A window's report says how many days of use there were in a period that ends with the
+window, such as the last 28 days. The device makes the report when the app first runs after the
+window, but only if the app was used within the window itself. A question with a fill is reported
+for every window in which the app ran.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class RunningCounts:
         self._counts: dict[tuple[object, str, str], int] = {}
 
     def add(self, definition: Metric, window: Window, by: int) -> None:
-        """Add to the count of a window, up to the metric's max; a child process has its own count.
+        """Add to a window's count, up to the metric's ``max``; a child process has its own count.
 
         Only the ledger thread calls this. It uses no lock, because a fork could keep it locked.
         """
@@ -90,7 +92,7 @@ def addend(definition: Metric, by: object) -> int:
 
 
 def draw_addend(definition: Metric, coins: Coins) -> int:
-    """Return a uniform number from 0 to a count's ``max``, to replace an invalid number."""
+    """Return a uniform random number from 0 to a count's ``max``, to replace an invalid one."""
     return coins.below(int(cast("Count", definition.kind).high) + 1)
 
 
@@ -99,7 +101,7 @@ def _most(definition: Metric) -> int:
 
 
 def add_persistent(connection: sqlite3.Connection, definition: Metric, window: Window, by: int) -> None:
-    """Add to the count of a window, up to the metric's max, in the ledger's file."""
+    """Add to a window's count in the ledger's file, up to the metric's ``max``."""
     most = _most(definition)
     connection.execute(
         "INSERT INTO counts VALUES (:metric, :edition, :window, :count)"
@@ -115,7 +117,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Return the counts of ended windows in the file, one per window, for metrics still defined."""
+    """Return the counts of ended windows in the ledger's file, for metrics of this registry."""
     sums: dict[tuple[str, str], int] = {}  # the file has one row for each stratum that the device was in
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
@@ -124,7 +126,7 @@ def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant
 
 
 def forget_ended_persistent(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Delete the file's counts of ended windows; return whether there were any."""
+    """Delete the counts of ended windows from the ledger's file; return whether there were any."""
     rows = [row[:3] for row in _ended_rows(connection, instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", rows)
     return bool(rows)
@@ -168,8 +170,7 @@ class CountReports(NamedTuple):
         """Report the counts of ended windows; return whether any were deleted from the file."""
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
-                # keep the count in memory after queuing its report: the transaction may still be
-                # rolled back
+                # keep the count in memory if its report was queued: this transaction may still fail
                 self.counts.drop(ended)
         for ended in ended_persistent(connection, self.registry, instant_s):
             self._report(connection, coins, ended, instant_s, randomize)
@@ -233,9 +234,9 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield windows without an answer that have a day of use or a "no answer" report."""
+    """Yield unreported windows that have a day of use or a "no answer" report."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
-    # if the device has changed its stratum, these reports stay in the former stratum
+    # if the device has changed its stratum, the "no answer" reports keep the former edition
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
     for window in sorted(used.union(*filled)):
         if not _is_reported(connection, definition.name, window):
@@ -263,6 +264,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether a report of the metric was made for a window, in any edition, or never will be."""
+    """Whether a window needs no report any more: it was made in any edition, or never will be."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

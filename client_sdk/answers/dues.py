@@ -1,17 +1,17 @@
-"""Work that the calendar makes due, without an answer: charges of new windows, ended counts.
+"""Work that is due because time has passed: charges for new windows, reports of counts.
 
 A *slot* is a charge that the device makes when a window begins, whether or not the app records an
 answer. If the registry defines a fill for the metric, the same transaction also queues a report
 that says "no answer". Counts are reported when their window has ended.
 
 Questions with a fill follow one rule: whether or not the app records an answer, the device sends a
-report of the same metric, edition and window, at the same earliest instant. The rule compares two
-devices that receive the same sequence of registries, and whose apps run and read the clock at the
-same instants.
+report of the same metric, edition and window, and may send it from the same time on. Precisely, the
+rule compares two devices, one with an answer and one without. Both get the same registries in the
+same order, and their apps run and read the clock at the same times.
 
 The rule is true because no decision depends on an answer. The charge and the "no answer" report
 exist before any answer is recorded. An answer can only replace the symbol in the waiting report.
-New registries, clock changes and opting out therefore affect the same reports on every device.
+New registries, clock changes and opting out therefore affect the same reports on both devices.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Dues:
     """Does the work that the calendar makes due, within a transaction of the ledger.
 
     Attributes:
-        looks_ahead: whether work can become due without a recorded answer.
+        looks_ahead: whether any metric is charged when its window begins.
         adds_up: whether any metric is a count or a number of days of use.
         counts: the counts that are kept in memory.
         counting: adds to counts, and reports them.
-        has_leftovers: whether counts were deleted from the file. The file's log may still contain
-            traces of them.
+        has_leftovers: whether counts were deleted from the ledger's file. Its write-ahead log may
+            still contain them, and must be emptied.
 
     """
 
@@ -60,7 +60,7 @@ class Dues:
         self.adds_up = any(metric.kind.call != "record" for metric in metrics)
         self.counts = RunningCounts()
         self.counting = CountReports(registry, agreement, self.counts)
-        # a process that was killed may have left traces of counts in the log
+        # a process that was killed may have left deleted counts in the write-ahead log
         self.has_leftovers = any(metric.persist for metric in metrics)
         self._registry = registry
         self._agreement = agreement
@@ -71,9 +71,9 @@ class Dues:
         """Do all work that is due at an instant."""
         randomize = partial(self._randomize, connection)
         drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
-        # Pay for slots before ended counts. If a ceiling allows only one of the two, the report of
-        # a question with a fill must not reveal whether anything was counted. `feasibility` finds
-        # such ceilings.
+        # Pay for slots before ended counts: if a ceiling allows only one of the two, the report of
+        # a question with a fill must not reveal whether anything was counted.
+        # `client_sdk.protocol.registry.feasibility` finds such ceilings.
         for window in calendar.due(self._registry, instant_s).windows:
             participation.open_slots(
                 connection, self._registry, secret, window, instant_s, is_covered=self._agreement.takes
@@ -96,9 +96,11 @@ def fill_in(
 
     Args:
         connection: within a write transaction.
-        asked: returns the metric for a slot's key; None if the device no longer asks it.
+        asked: returns the metric for a slot's metric name, edition and window; None if the device
+            no longer asks it.
         coins: the source of randomness.
-        randomize: returns the randomized form of the input that stands for "no answer".
+        randomize: returns the randomized form of an answer; it gets the answer that stands for "no
+            answer".
 
     """
     for key in open_slots(connection):
@@ -122,18 +124,18 @@ def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
 
 
 def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Close the slots of ended windows, whose counts have been reported by now."""
+    """Mark the open slots of ended windows as reported, so that no later answer can use them."""
     for key in open_slots(connection):
         if Window.parse(key[2]).ends_at <= instant_s:
             charges.set_slot(connection, key, Slot.REPORTED)
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports of metrics that are no longer asked in their window."""
+    """Drop and count held-back reports of metrics that are no longer asked."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):
-            # a metric that is asked in a window was asked in all earlier windows
+            # a metric that is asked in its latest window was also asked in all earlier windows
             _drop_held_of(connection, metric, edition, is_asked)
 
 

@@ -1,9 +1,9 @@
 """Mistakes in an app's calls to the SDK, and how the SDK limits their effects.
 
-An answer outside its domain is replaced by a random input. A call with an undefined name has no
-effect. Neither raises an error, because a crashed app or a missing report would reveal something
-about the answer. For the same reason, mistakes are counted only in memory: data on the device must
-not depend on whether an answer was valid.
+An answer that is not among the question's possible answers is replaced by a random one. A call with
+an undefined name has no effect. Neither mistake raises an error, because a crashed app or a missing
+report would hint at the answer. For the same reason, mistakes are counted only in memory: the data
+on disk must not depend on whether an answer was valid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The key of invalid answers in counts. The app gets the same result as for a valid answer."""
+"""The key of invalid answers in `Mistakes.counts`. `Recorded` has no such value, because the app
+gets the same result as for a valid answer."""
 
 
 class Mistakes:
@@ -34,9 +35,9 @@ class Mistakes:
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return the value read from an answer; for an invalid answer, return a random value.
+        """Return what ``read`` makes of an answer; if the answer is invalid, return ``draw()``.
 
-        The random value is uniform among all values that can be read from valid answers.
+        ``draw`` returns a random one of all values that ``read`` can return.
         """
         with contextlib.suppress(OutsideDomainError):
             return read()

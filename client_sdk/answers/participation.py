@@ -1,4 +1,4 @@
-"""Decides which questions this device answers in a window.
+"""Decides which questions this device answers in a window, according to the budget's strategy.
 
 The decision depends on the calendar, the ledger and the device's secret, but never on an answer.
 The device pays for a selected question when its window begins, whether or not the app records an
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""The number of random bits in a uniform fraction: the precision of a float."""
+"""How many random bits a random fraction from 0 to 1 has: as many as a float can represent."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
 """The end of the last valid window. The SDK rejects a clock that shows this instant or later."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the most that a device spends in the window of a day, in billionths of epsilon."""
+    """Return the most that is spent in the windows around a day, in billionths of epsilon."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -51,17 +51,18 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge the slots of a window, in the first transaction of the window.
+    """Charge the questions that this device answers in a new window, in its first transaction.
 
     Args:
         connection: within a write transaction.
         registry: the questions and the ceilings.
-        secret: the device's key.
+        secret: the device's secret.
         window: the window that has begun.
-        instant_s: an instant within the periods that the slots are charged to.
-        is_covered: returns whether the user has agreed to a question, by its name. If the device
-            selects a question without consent, it selects no other instead. Otherwise, a user who
-            often changes their consent would be asked more often.
+        instant_s: the current Unix time. The charges count towards the day and month that contain
+            it.
+        is_covered: gets a question's name, and returns whether the user has agreed to the question.
+            If not, the question is not charged, and no other is selected in its place. Otherwise, a
+            user who often changes their consent would answer more often than others.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
@@ -77,7 +78,7 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
 
 
 def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, secret: bytes) -> list[Metric]:
-    """Return the metrics that get a slot in a new window, in the order of payment."""
+    """Return the metrics that are charged when this window begins, in the order of payment."""
     metrics = [
         metric
         for metric in registry.metrics.values()
@@ -102,10 +103,11 @@ def _is_paced(
 ) -> bool:
     """Whether the device participates in this window.
 
-    The device divides all windows until the last question expires into strata: as many as the
-    remaining budget can pay for windows. It participates in one random window of each stratum. It
-    computes the length of a stratum when the stratum begins. Later strata are therefore shorter if
-    the device was off for some windows, and the budget lasts until the end.
+    All windows until the last question expires are divided into blocks, called strata here: one for
+    each window that the remaining budget can pay for. For instance, if 40 weeks are left and the
+    budget pays for 4 of them, each stratum has 10 weeks. The device answers in one random window of
+    each stratum. The length of a stratum is computed when it begins. If the device was off for some
+    windows, less was spent, and the following strata are shorter.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -126,10 +128,11 @@ def _is_paced(
 def _stratum_length(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> int | None:
-    """Return the number of windows in a stratum; None if the budget cannot pay for any window.
+    """Return how many windows a stratum has; None if the budget cannot pay for one more window.
 
-    A fractional length is rounded randomly, so that its mean is exact: 2.3 becomes 3 with
-    probability 0.3.
+    The exact length is the cost of all remaining windows, divided by the remaining budget. It is
+    rounded randomly, so that the average is exact: 2.3 becomes 3 with probability 0.3, and
+    otherwise 2.
     """
     left_nanos = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
     window_nanos = sum(metric.epsilon_nanos for metric in metrics)
@@ -144,7 +147,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when the window that is ``windows`` later begins; `NEVER_S` if it is not valid."""
+    """Return when the window begins that is ``windows`` later; `NEVER_S` if it is too late."""
     try:
         return later(window, windows).starts_at
     except WindowError:

@@ -1,9 +1,10 @@
-"""Pseudo-random coins from the device's secret: the same labels always give the same coins.
+"""Pseudo-random choices (*coins*) from the device's secret: equal labels give equal choices.
 
-The key of the coins is the HMAC-SHA-256 of the labels under the secret. The length of each label
-precedes it, so that different lists of labels never give the same key. The coins are the
-HMAC-SHA-256 of 0, 1, 2, … under this key. HKDF expands a key in a similar way (RFC 5869, section
-2.3), but with a shorter counter.
+The labels say what the coins are for, such as a window and a question. First, a key is derived: the
+HMAC-SHA-256 of all labels, keyed with the device's secret. Each label is preceded by its length, so
+that different lists of labels, such as ("ab", "c") and ("a", "bc"), give different keys. Coin
+number n = 0, 1, 2, … is then taken from the HMAC-SHA-256 of n, keyed with the derived key. HKDF
+expands a key in a similar way (RFC 5869, section 2.3), but with a shorter counter.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _WORD_BYTES = 8
 
 
 def derive(secret: bytes, *labels: str) -> bytes:
-    """Return 32 bytes derived from a secret and labels; without the secret, they look random."""
+    """Return 32 bytes that depend on a secret and labels; without the secret, they look random."""
     encoded = [label.encode() for label in (SCHEME, *labels)]
     message = b"".join(struct.pack(">Q", len(label)) + label for label in encoded)
     return hmac.digest(secret, message, "sha256")
@@ -35,7 +36,7 @@ class PrfCoins:
     __slots__ = ("_key", "_tossed")
 
     def __init__(self, secret: bytes, *labels: str) -> None:
-        """Derive the key for the labels."""
+        """Derive the key of these coins from the secret and the labels."""
         self._key = derive(secret, *labels)
         self._tossed = 0
 

@@ -1,15 +1,16 @@
-"""Calls functions of the app to get answers about its state, once in each window.
+"""Calls functions of the app, once in each window, that return the answers to questions.
 
 Only the calendar decides when a function is called: after a window has begun, or when the program
 starts within a window. Before the call, one transaction *claims* the window, so that no other
-process calls its function for this window. The same transaction charges and queues a placeholder
-report: "no answer" if the question has a fill, and a random answer otherwise. Therefore the report
-is sent at the same instant whatever the function does, even if it ends the process.
+process calls its function for this window. The same transaction charges the budget and queues a
+*placeholder*: a report that says "no answer" if the question has a fill (``fill_in`` in the
+registry), and otherwise a random answer. Therefore the report is sent at the same time whatever the
+function does, even if it ends the process.
 
-The return value is randomized immediately. A second transaction replaces the placeholder's symbol,
-whatever the outcome of the call: `CALL_S` after the claim, or when the program ends. The function
-cannot influence the time of this transaction. Therefore neither the file nor its timestamps reveal
-the outcome.
+The function's return value is randomized immediately. A second transaction then replaces the symbol
+in the placeholder. It takes place even if the function has returned nothing, and always `CALL_S`
+seconds after the claim, or when the program ends. Therefore neither the ledger's file nor its
+timestamps reveal what the function did.
 """
 
 from __future__ import annotations
@@ -44,26 +45,27 @@ if TYPE_CHECKING:
     import sqlite3
 
 CALL_S = 5.0
-"""How long a function may take. A slow disk or a local database responds within this time."""
+"""How long a function may run before its return value is ignored. Reading a slow disk or a local
+database takes less time."""
 
 HELD_S = CALL_S + 2.0
-"""How long even a flush does not send the report, so that the answer can reach the ledger first."""
+"""How long a placeholder is not sent, even by a flush, so that the answer can replace it first."""
 
 CLAIM_S = 1.0
-"""How long `Provider.provide` waits until the ledger has claimed a window. Opening a ledger takes
-30 ms on an idle machine."""
+"""How long `Provider.provide` waits for the transaction that claims the window. Opening a ledger
+takes 30 ms on an idle machine."""
 
 PATIENCE_S = 0.1
 """How long `Provider.provide` then waits for the function to return."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long the thread waits for the ledger to claim a window. The app waits only `CLAIM_S`."""
+"""How long the provider's thread waits for a transaction. The app waits only `CLAIM_S`."""
 
 LOOK_AGAIN_S = 60.0
 """The pause before the next attempt if the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
-"""The maximum time between readings of the clock: timeouts stop while a computer sleeps."""
+"""The thread reads the clock at least this often, because timeouts stop while a computer sleeps."""
 
 _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
 
@@ -81,11 +83,11 @@ class _Asked:
 
 @dataclass(slots=True, eq=False)
 class _Provided:
-    """A function of the app, with the times of its next call and of the end of a call.
+    """A function that the app provides for a question, and when to call it.
 
     Attributes:
         due_s: the Unix time before which no call is due.
-        look_s: when the thread considers this function next, on the monotonic clock.
+        look_s: when the thread next checks whether a call is due, on the monotonic clock.
         is_running: whether the function still runs, perhaps since an earlier window.
 
     """
@@ -114,7 +116,7 @@ class _Provided:
 class Provider:
     """Calls the functions that an app provides, in one process."""
 
-    def __init__(  # noqa: PLR0913 what it stands between
+    def __init__(  # noqa: PLR0913 the objects that it connects
         self,
         ledger_thread: LedgerThread,
         schedule: Schedule,
@@ -124,7 +126,11 @@ class Provider:
         coins: Coins,
         leave: Callable[[float, float], None],
     ) -> None:
-        """Prepare; ``leave`` gets the seconds until a report is sent, and the current Unix time."""
+        """Store the objects to use; the thread starts with the first call of `provide`.
+
+        After a claim, ``leave`` is called with the seconds until the placeholder is sent and the
+        current Unix time.
+        """
         self._ledger_thread = ledger_thread
         self._schedule = schedule
         self._mistakes = mistakes
@@ -138,9 +144,9 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function each time its question is due, perhaps now; wait briefly for the answer.
+        """Call a function in each window of its question; if a call is due now, wait for it.
 
-        Because of the wait, even a command that ends at once can record its answer.
+        Because of the wait, even a program that ends immediately afterwards can record its answer.
         """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))
@@ -157,14 +163,14 @@ class Provider:
                 self._changed.wait_for(lambda: provided.is_settled or self._has_ended, PATIENCE_S)
 
     def look(self) -> None:
-        """Consider all questions again, because the user's consent has changed."""
+        """Check again which functions to call, because the user's consent has changed."""
         with self._changed:
             for provided in self._provided.values():
                 provided.due_s, provided.look_s = 0.0, -math.inf
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Stop, and use only the values that functions have returned by now."""
+        """Stop calling functions. Ignore the return values of functions that are still running."""
         with self._changed:
             self._has_ended = True
             calls = [self._over(each) for each in self._provided.values() if each.call is not None]
@@ -242,7 +248,7 @@ class Provider:
         leaves_in_s = jitter(HELD_S, SPREAD_S)
         work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
         key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)
-        if key is not None and definition.fill is None:  # a report with a fill is sent after its window
+        if key is not None and definition.fill is None:  # the report of a question with a fill is sent after the window
             self._leave(leaves_in_s, clock_s)
         return key
 
@@ -267,7 +273,7 @@ class Provider:
         randomized: Randomized | None = None
         try:
             randomized = self._randomized(each.definition, function, call)
-        except BaseException as error:  # noqa: BLE001 it would be printed with its frames, which hold the answer
+        except BaseException as error:  # noqa: BLE001 it would be printed, and its frames contain the answer
             warn("the function provided for %s raised %s", each.definition.name, type(error).__name__)
         with self._changed:
             call.randomized = None if call.is_over else randomized
@@ -289,11 +295,11 @@ class Provider:
             definition, partial(definition.encode, answer, coins), partial(definition.draw, coins)
         )
 
-    def _read_secret(self) -> Any:  # noqa: ANN401 the schedule's
+    def _read_secret(self) -> Any:  # noqa: ANN401 what the schedule returns
         return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
 
     def _conclude(self, each: _Provided) -> None:
-        """Replace the placeholder's symbol by the result of the call, or by "no answer"."""
+        """End a call, and replace the symbol in its placeholder."""
         with self._changed:
             if each.call is None:
                 return
@@ -303,7 +309,7 @@ class Provider:
         self._store(definition, call, LEDGER_DEADLINE_S)
 
     def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:
-        """Replace the symbol; retry for a while if another process uses the ledger."""
+        """Replace the symbol in a placeholder; retry if another process uses the ledger."""
         with contextlib.suppress(LedgerError):
             work = partial(self._replace, definition=definition, call=call)
             self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)

@@ -1,16 +1,17 @@
-"""A true answer after randomization: a symbol, or a permanent answer that yields symbols.
+"""The randomized form of a true answer: a symbol to send, or a permanent answer.
 
-A permanent answer is chosen once, pseudo-randomly from the device's secret. The choice depends on
-the question's edition and on the secret; opting out and in again creates a new secret. While
-edition, secret and true answer stay the same, the permanent epsilon limits what all reports
-together reveal. Over several editions and secrets, the losses add up. They never exceed the
-lifetime ceiling, because every report is charged.
+A *permanent answer* is a randomized answer that replaces the true one in all later windows. Each
+report randomizes the permanent answer again. The permanent answer is chosen pseudo-randomly from
+the true answer, the question's edition and the device's secret, so it is the same each time. While
+these three stay the same, the permanent epsilon limits what all reports together reveal. A new
+edition, or a new secret after opting out and in again, adds a further privacy loss. The sum never
+exceeds the lifetime ceiling, because every report is charged.
 
 Different true answers have independent permanent answers. If a user's answer changes, an observer
-can learn over time which windows report the same permanent answer. Only the charged epsilon limits
-this loss.
+can learn over time which windows report the same permanent answer. What this reveals is limited
+only by the epsilon that is charged for each report.
 
-The ledger never receives the true answer, only the permanent one. But its file contains the secret
+The ledger receives only the permanent answer, never the true one. But its file contains the secret
 and the reports: someone who reads both can learn over time which answers occurred.
 """
 
@@ -38,7 +39,8 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the permanent answer.
-        generation: the number of the secret that was used.
+        generation: the number of the secret that was used: 1 for the device's first secret, and one
+            more each time the user opts out and in again.
 
     """
 
@@ -47,7 +49,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol that is valid in one window only: each window has its own rotations of vectors."""
+    """The symbol of a vector, valid in one window only: vectors are rotated anew in each window."""
 
     symbol: int
     window: Window
@@ -60,7 +62,7 @@ Randomized = int | SymbolOfWindow | PermanentAnswer
 def symbol_of_window(
     definition: Metric, encode: Callable[[Coins], Any], coins: Coins, instant_s: float
 ) -> SymbolOfWindow:
-    """Return the symbol of a vector in the window that contains an instant."""
+    """Randomize a vector for the window that contains an instant."""
     window = Window.at(definition.window, instant_s)
     return SymbolOfWindow(definition.randomize(encode, coins, window.text), window)
 
@@ -68,14 +70,14 @@ def symbol_of_window(
 def permanent_answer(
     definition: Metric, channel: Permanent, encode: Callable[[Coins], int], secret: Secret
 ) -> PermanentAnswer:
-    """Return the permanent answer; it depends only on the true answer, the edition and the secret.
+    """Return the permanent answer to a question.
 
     Args:
         definition: the metric.
-        channel: the metric's channel.
-        encode: returns the answer's input symbol. For an invalid answer, it draws the symbol from
-            coins that depend only on the question, its edition and the secret, so that all invalid
-            answers of a device get the same symbol.
+        channel: the metric's channel, which chooses the permanent answer and randomizes it again.
+        encode: returns the channel's input for the true answer. For an invalid answer, it draws an
+            input from the coins that it gets. These depend only on the question, its edition and
+            the secret, so all invalid answers of a device get the same input.
         secret: the device's secret.
 
     """
@@ -86,13 +88,13 @@ def permanent_answer(
 
 
 def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> None:
-    """Raise `LedgerBusyError` if the secret was replaced after an answer was randomized."""
+    """Raise `LedgerBusyError` if the device's secret is no longer the one that an answer used."""
     if secret_of(connection).generation != answer.generation:
         raise LedgerBusyError("the user opted out and in again meanwhile; record again")
 
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:
-    """Return the symbol to report; perturb a permanent answer again."""
+    """Return the symbol to report; randomize a permanent answer once more."""
     if isinstance(randomized, int):
         return randomized
     if isinstance(randomized, SymbolOfWindow):

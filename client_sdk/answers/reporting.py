@@ -1,7 +1,7 @@
 """Makes one report: checks that it is allowed, charges its cost, and queues it.
 
-The caller begins a transaction. The charge, the report and the new state of a slot are written in
-this transaction, so that they become durable together or not at all.
+The caller begins a transaction. The charge, its state and the report are written in this
+transaction, so that they become durable together or not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-def report(  # noqa: PLR0911, PLR0913 what a report consists of, and one result for each reason against it
+def report(  # noqa: PLR0911, PLR0913 the parts of a report, and one result for each reason not to make it
     connection: sqlite3.Connection,
     registry: Registry,
     coins: Coins,
@@ -35,10 +35,10 @@ def report(  # noqa: PLR0911, PLR0913 what a report consists of, and one result 
     held: bool = False,
     leaves_s: float = 0.0,
 ) -> Recorded:
-    """Charge and queue a window's report, or put the answer into a report that already waits.
+    """Charge and queue a window's report, or put the answer into its waiting "no answer" report.
 
-    The report is charged to the periods that contain ``instant_s``. It is sent at ``leaves_s``
-    (Unix seconds) or, if it is ``held`` or has a fill, after the end of the window.
+    The charge counts towards the day and the month that contain ``instant_s``. The report is sent
+    at ``leaves_s`` (Unix seconds) or, if it is ``held`` or has a fill, after the end of the window.
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)
@@ -67,7 +67,8 @@ def report(  # noqa: PLR0911, PLR0913 what a report consists of, and one result 
 def key_of(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
     """Return the key of a window's charge.
 
-    If the device was charged for this window in another stratum, the key names that stratum.
+    If the device was charged for this window in another stratum, the key has the edition of that
+    stratum, so that the device does not pay twice.
     """
     own = (definition.name, definition.edition, window.text)
     if not definition.strata or charges.slot(connection, own) is not None:

@@ -1,4 +1,4 @@
-"""Records answers within a transaction of the ledger, after all work that was due earlier."""
+"""Records answers in the ledger. Before each, does the work that the calendar has made due."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""A query that finds held-back reports, open slots or counts of earlier registries."""
+"""Finds what earlier registries left: held-back reports, charges without reports, counts."""
 
 
 class Schedule:
@@ -41,7 +41,7 @@ class Schedule:
         self._latest_s = 0.0
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
-        """Apply a decision of the user, even if the user has made a newer decision since."""
+        """Store whether the user agrees, and delete the data that ``consent`` does not cover."""
         if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
@@ -52,8 +52,8 @@ class Schedule:
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
         """Delete the data of all questions that the user does not agree to.
 
-        If ``consent`` is None, use the current consent. Also look up the purposes of questions from
-        earlier registries, because purposes decide which reports may share an upload.
+        If ``consent`` is None, use the current consent. The purposes of questions from earlier
+        registries are looked up, too, because purposes decide which reports may share an upload.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -63,7 +63,7 @@ class Schedule:
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)
 
     def _name(self, connection: sqlite3.Connection) -> None:
-        """Store the registry and its editions, so that a collector can stop them."""
+        """Store the registry and its editions. A collector can stop only stored editions."""
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
             registries.name_metrics(
@@ -79,9 +79,9 @@ class Schedule:
     ) -> Randomized:
         """Return the randomized form of a true answer; ``encode`` returns the channel's input.
 
-        The secret is read only for a permanent answer, and only if this process does not know it
-        yet; a `LedgerError` is raised if it cannot be read. The device's clock decides the window
-        of a vector, unless the ledger's time is known to be ahead of the clock.
+        ``read_secret`` is called only for a permanent answer, and only if this process does not
+        know the device's secret yet; it may raise a `LedgerError`. ``clock`` decides the window of
+        a vector, unless the ledger's time is known to be later.
         """
         if definition.channel.turns:
             return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))
@@ -102,7 +102,7 @@ class Schedule:
         instant_s = self.catch_up(connection, clock_s)
         window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
-            return Recorded.BUSY  # the window has just ended, or the ledger's time became known only now
+            return Recorded.BUSY  # the vector was randomized for another window; it must be randomized again
         return reporting.report(
             connection,
             self._registry,
@@ -119,7 +119,7 @@ class Schedule:
         return self.dues.counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
-        """Do all work that is due; return the current instant by the ledger's time.
+        """Do all work that is due; return the ledger's time, in Unix seconds.
 
         Raises:
             LedgerError: if the clock was set back too far, or the user has opted out in another
@@ -150,7 +150,7 @@ class Schedule:
         return secret
 
     def forget(self) -> None:
-        """Forget the counts in memory and the secret: the user has opted out."""
+        """Forget the counts in memory and the secret, because the user has opted out."""
         self.dues.counts.clear()
         self._secret = None
 

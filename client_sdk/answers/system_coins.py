@@ -1,7 +1,7 @@
-"""Coins from the operating system's random numbers, fresh for every decision.
+"""Random choices (*coins*) from the operating system, drawn anew each time.
 
-Nothing is buffered or seeded. Otherwise, two devices could get the same coins after a fork or from
-copies of one virtual machine.
+Nothing is buffered or seeded. Otherwise, two processes could get the same coins after a fork, and
+so could two copies of a virtual machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SystemCoins:
     def below(self, bound: int) -> int:
         """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64.
 
-        Draws above the largest multiple of the bound are rejected: taking them modulo the bound
+        64-bit numbers from the largest multiple of the bound upwards are rejected: their remainders
         would favor the low integers.
         """
         unbiased = COIN_SCALE - COIN_SCALE % bound
