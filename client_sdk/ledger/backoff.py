@@ -9,12 +9,13 @@ BACKOFF_BASE_S = 1.0
 """The first retry is made within a second, because most failures are lost packets or restarts."""
 
 BACKOFF_CEILING_S = 3600.0
-"""The maximum back-off. If the uploads of a million devices fail, the devices' retries spread over
-an hour, which makes a few hundred requests a second. Each upload has its own back-off: a device
-with four failing uploads makes eight requests an hour."""
+"""The maximum back-off. Each retry follows at a random time within an hour. If the uploads of a
+million devices fail, this makes a few hundred requests a second. Each upload has its own back-off,
+and is tried twice an hour on average: a device with four failing uploads makes eight requests an
+hour."""
 
 Uniform = Callable[[float, float], float]
-"""A source of jitter: returns a random float between two others."""
+"""A source of random delays: returns a random float between two given floats."""
 
 
 def jitter(low: float, high: float) -> float:
@@ -23,10 +24,11 @@ def jitter(low: float, high: float) -> float:
 
 
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
-    """Return the seconds to wait after a number of failures in a row.
+    """Return the seconds to wait before the next attempt, after ``failures`` failures in a row.
 
-    The result is the delay that the server requested plus a random delay, so that devices whose
-    uploads failed together do not retry together (Brooker 2015, "Exponential backoff and jitter").
+    The result is the delay that the server requested (``least_s``) plus a random delay, so that
+    devices whose uploads failed together do not retry together (Brooker 2015, "Exponential backoff
+    and jitter").
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

@@ -1,13 +1,13 @@
 """The budget ledger: what this device has spent, in billionths of epsilon and 10**-18 of delta.
 
-A charge records its day, but no budget period. The amount spent within a period is the sum over the
-days of the period. A registry with another kind of period therefore does not renew the budget. If
-the day of a charge is no longer known, the charge has a first and a last possible day, and counts
-towards every period that it may belong to.
+A charge records its day, but no budget period. The amount spent within a period, such as a week, is
+the sum over its days. A new registry with another kind of period therefore does not renew the
+budget. If the day of a charge is no longer known, the charge has a first and a last possible day,
+and counts towards every period that contains one of these days or a day between them.
 
 A charge and its report become durable together or not at all. The key of a charge, (metric,
-edition, window), limits reports to one per metric and window. A *slot* is a charge that is made
-because its window began, whether or not the app records an answer.
+edition, window), allows only one report for each. A *slot* is a charge that is made because its
+window has begun, whether or not the app records an answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLOCK_BACK_S = 86_400
 caught up. A larger correction could let the device spend its budget twice."""
 
 NOTED_S = 3600
-"""The seconds between writes of the ledger's time. Writes are slow; windows begin on the hour."""
+"""The ledger's time is stored once an hour at most: windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -46,7 +46,7 @@ class Slot(IntEnum):
 
 
 class Periods(NamedTuple):
-    """The day of a charge, and the periods that the charge counts towards, besides the lifetime."""
+    """The day of a charge, and the budget's window and the month that it counts towards."""
 
     day: Window
     budget_window: Window
@@ -62,8 +62,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the current instant by the ledger's time, which never goes back.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, which would repeat days and pay
-            for them again; or if it shows a time that no collector accepts.
+        ClockError: if the clock was set back by more than a day, so that the same days could be
+            charged again; or if it shows a time that no collector accepts.
 
     """
     seen_s = latest_s(connection)
@@ -85,7 +85,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 
 def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
-    """Charge a cost, without a report, if all ceilings allow it; return whether they do."""
+    """Charge a cost if all ceilings allow it, without queuing a report; return whether they do."""
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
     allowed = not budget.exceeded(Spent(*spent_nanos(connection, periods), attos), cost)
     if allowed:
@@ -102,7 +102,7 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
 
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
-    """Return the amounts spent in the budget's window, in the month, and in the lifetime."""
+    """Return the spent billionths of epsilon: in the budget's window, the month, the lifetime."""
     within_window, within_month = (
         _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
     )
@@ -110,7 +110,7 @@ def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, 
 
 
 def lifetime_nanos(connection: sqlite3.Connection) -> int:
-    """Return the amount spent in the lifetime of the device."""
+    """Return the billionths of epsilon spent in the lifetime of the device."""
     return int(connection.execute("SELECT COALESCE(SUM(nanos), 0) FROM charges").fetchone()[0])
 
 

@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-When a program starts or changes the user's consent, the ledger stores whether the user agrees. A
-helper process reads this before it sends anything, because an earlier program may have started it.
+When a program starts or the user's consent changes, the ledger stores whether the user agrees. A
+helper process, which sends reports after a program has ended, reads this before it sends anything.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
-    """Store whether the user agrees; after opting out, store nothing and return False."""
+    """Store whether the user agrees. If the secret was erased by opting out, only return False."""
     is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
     if is_in and before != agrees:
         connection.execute("UPDATE device SET agrees = ?", (agrees,))
@@ -52,7 +52,7 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Store a problem, with the current time of the ledger; None deletes the stored problem.
+    """Store a problem with the ledger's time; if ``sentence`` is None, delete the stored problem.
 
     After opting out, when there is no secret, nothing is stored.
     """

@@ -1,13 +1,15 @@
-"""Opting out: wipes a ledger's file, except the data that keeps the budget from being renewed.
+"""Opting out: deletes everything in a ledger except the spent amounts.
 
-The spent amounts are kept. The time and question of an amount are kept only if its window can still
-be charged. Once a window is over by the ledger's time, its charges are added to a sum. There is one
-sum for each part of the past that a ceiling may distinguish.
+The spent amounts are kept, because the device could otherwise spend its budget again by opting out
+and in. But a charge also says which question was answered when. This is kept only for windows that
+have not ended. The charges of ended windows are added up, with one sum for each part of the past
+that a ceiling may distinguish: for instance, a monthly ceiling needs the sum of the current month.
 
-After opting out, no past window can be charged. The parts are then today, the current week, the
-current month and all earlier time. After the user has withdrawn a single purpose, counts and days
-of use of other questions are still charged to windows that ended within the grace period. Therefore
-the days of the grace period, and the weeks and months that contain them, are separate parts, too.
+After opting out, no past window can be charged. The parts are then today, the rest of the current
+week, the rest of the current month, and all earlier time. If the user has only withdrawn a purpose,
+counts and days of use of other questions may still be charged to windows that ended within the last
+three days. Therefore these days, and the weeks and months that contain them, are separate parts,
+too.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""The day of a charge that lies outside all current periods, and the question name of a sum."""
+"""Stored in place of the day of a charge that no longer counts towards any day, week or month, and
+in place of a sum's question."""
 
 WIPED = (
     "queue",
@@ -42,13 +45,14 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. They include ``editions``: a collector may have marked a
-device with an individual list of stops, and this mark must not outlast the user's consent.
+"""The tables that opting out empties. They include ``editions``, which stores the questions that a
+collector has stopped: a collector could mark a device with a list of its own, and this mark must
+not outlast the user's consent.
 """
 
 
 def forget(path: Path) -> None:
-    """Opt out of a ledger's file, as `client_sdk.Telemetry.forget` does, without the app.
+    """Delete the data of a ledger's file as `client_sdk.Telemetry.forget` does, without the app.
 
     Raises:
         LedgerError: if not everything could be wiped; the message says what to do.
@@ -60,7 +64,7 @@ def forget(path: Path) -> None:
             wipe(connection)
             connection.execute("COMMIT")
             scrub(connection)
-    except Exception as error:  # noqa: BLE001 every problem with the file becomes one sentence
+    except Exception as error:  # noqa: BLE001 every problem with the file is explained in a sentence
         raise explain(error, path) from None
     remove_leftovers(path)
 
@@ -69,7 +73,7 @@ def wipe(connection: sqlite3.Connection) -> None:
     """Delete all but spent amounts and the charges of current windows, which contain no answers."""
     for table in WIPED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
-    connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
+    connection.execute("UPDATE charges SET reported = 1")  # so that no charge gets a report after opting out
     connection.execute("UPDATE device SET secret = NULL, agrees = 0")
     _add_up(connection, grace_days=0)
     _forget_participation(connection)
@@ -79,20 +83,22 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """If a paced device has answered, keep only the instant at which it may answer again."""
+    """Keep only when a device with strategy ``pace`` that has answered may answer again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data of some questions; return whether this data included counts.
+    """Delete the data of questions without consent; return whether counts were deleted.
 
-    The secret is kept, because the other questions need it. If the user agrees again and gives the
-    same answer, the permanent answer is therefore the same, which reveals less than a new one.
+    The secret is kept, because the other questions need it. If the user agrees again later and
+    gives the same answer, the permanent answer is therefore the same, which reveals less than a new
+    permanent answer would.
 
     Args:
         connection: within a write transaction.
-        is_covered: returns whether a question keeps its data, by its name.
+        is_covered: gets a question's name, and returns whether the user's consent covers the
+            question.
 
     """
     outbox.withdraw(connection, is_covered)
@@ -112,7 +118,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether a report of any charge is missing, because it was erased or never sent."""
+    """Whether any charge has no report in the ledger, because it was erased or never sent."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -121,19 +127,21 @@ def may_have_erased(connection: sqlite3.Connection) -> bool:
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
-    """Delete running counts and days of use: true values that the user no longer agrees to."""
+    """Delete running counts and days of use, which are true values."""
     connection.execute("DELETE FROM counts")
 
 
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
-    """Replace the charges of ended windows by one sum for each day that still matters.
+    """Replace the charges of ended windows by sums.
 
-    The days that matter are the first days of the periods that can still be charged. An amount
-    spent on another day is moved back to the latest day that matters, which is in the same periods.
+    Only the first days of periods (days, weeks, months) that can still be charged are kept as the
+    day of a sum. A charge on another day is added to the sum of the latest such day before it,
+    which is in the same periods. For instance, if today is Thursday the 10th, a charge of Tuesday
+    is added to the sum of Monday, the first day of the week.
 
     Args:
         connection: within a write transaction.
-        grace_days: how many days before today can still be charged.
+        grace_days: how many days back from today windows may have ended that can still be charged.
         metrics: the metrics whose charges are summed up; None means all.
 
     """
@@ -147,7 +155,7 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
         "DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ?", [row[:3] for row in rows]
     )
     for *key, first_day, last_day, nanos, attos, reported in rows:
-        # a charge has two different days if its exact day is unknown
+        # if a charge's exact day is unknown, its first and last possible days differ
         first, last = (max((mark for mark in marks if mark <= day), default=OVER) for day in (first_day, last_day))
         name = f"sum {last}" if first == last else f"sum {first} {last}"
         connection.execute(
@@ -165,7 +173,7 @@ def _marks(now_s: int, grace_days: int) -> set[str]:
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a text names a window that has not ended; the text of a sum names no window."""
+    """Whether a charge's window has not ended; false for the text that a sum has as its window."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:

@@ -8,7 +8,7 @@ from client_sdk.results import LedgerBusyError, LedgerError
 
 
 def explain(error: BaseException, path: Path | None) -> LedgerError:
-    """Return the error to show, whose message says what is wrong and what to do."""
+    """Turn any error into a `LedgerError`, whose message says what is wrong and what to do."""
     if isinstance(error, LedgerError):
         return error
     name = path or "the ledger in memory"
@@ -69,7 +69,7 @@ def copied(path: Path) -> LedgerError:
 
 
 def inherited(path: Path) -> LedgerError:
-    """Return the error for a file that was open during a fork."""
+    """Return the error for a child process whose parent had the file open during the fork."""
     return LedgerError(f"{path} was open when this process was forked; start processes with spawn instead of fork")
 
 

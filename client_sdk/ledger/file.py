@@ -1,7 +1,7 @@
-"""The one SQLite file of a device: how it is made, opened and checked.
+"""Creates, opens and checks the ledger: the SQLite file of a device.
 
-This module fails closed: a file that is damaged, from a newer version or from another app is
-refused and left unchanged, because a new file in its place would renew the budget.
+A file that is damaged, or that a newer version or another app has written, is refused and left
+unchanged: a new file in its place would let the device spend its budget again.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ APPLICATION_ID = 0x48727361
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits for another process: longer than the fsync of a commit, but less
-than `record` may take."""
+"""How long one statement waits while another process uses the file: longer than the fsync of a
+commit, but not as long as `record` may take."""
 
 SECRET_BYTES = 32
-"""The length of the secret: the same as the PRF's digest (`client_sdk.answers.prf_coins`)."""
+"""The length of the secret: the same as a digest of `client_sdk.answers.prf_coins`."""
 
 TEMPORARY_SUFFIX = ".new"
-"""The suffix of the name of a file until it is a complete ledger."""
+"""The suffix of a new file's name until the file is a complete ledger."""
 
-# device.agrees: whether the user agrees to anything; without consent, no ledger is made.
-# queue.leaves: the earliest time, in Unix seconds, at which any process may send a report.
+# device.agrees: whether the user agrees to anything (1 in a new ledger, which requires consent).
+# queue.leaves: the Unix time at which the report is to be sent.
 # retries: an upload without a row in this table is due.
 # registries, problems: for people who inspect the ledger.
-# editions: all editions of the registries, with a mark for those that a collector has stopped.
+# editions: the editions of all registries; ``stopped`` is 1 if a collector has stopped one.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -90,7 +90,7 @@ COMMIT;
 
 
 def load() -> None:
-    """Import the modules that a ledger needs; a fork waits until this is complete."""
+    """Import sqlite3; a fork waits until the import is complete."""
     with forks.importing():
         import sqlite3  # noqa: F401, PLC0415 importing the SDK must stay quick
 
@@ -114,10 +114,10 @@ def open_memory(app: str) -> sqlite3.Connection:
 
 
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
-    """Open this process's ledger as `open_file` does, from within the ledger thread.
+    """Open the ledger that a `Telemetry` uses in this process, from within the ledger thread.
 
-    A ledger in memory has no path; only the process ``maker`` can use it. Without consent, no file
-    is created.
+    Without a path, create a ledger in memory, but only in the process ``maker``. A missing file is
+    created only if ``agrees()`` is true.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -133,8 +133,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
     Args:
         path: the file.
-        app: the app that must own the ledger. If None, accept the ledger of any app, and copied
-            ledgers, so that people can inspect them.
+        app: the app that must own the ledger. None accepts the ledger of any app and a copied
+            ledger, so that people can inspect them.
         create: whether to make missing parts: the directory (mode 0700), the file (0600) and the
             device's secret.
 
@@ -230,8 +230,8 @@ def connect(place: str) -> sqlite3.Connection:
 def make(path: Path, app: str) -> None:
     """Create a complete ledger under a temporary name, then rename it.
 
-    Therefore every file with the final name was complete when it got this name. If such a file is
-    empty or truncated, it was damaged later.
+    Therefore a file with the final name has been complete. If it is empty or truncated, it was
+    damaged later.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
@@ -248,9 +248,9 @@ def make(path: Path, app: str) -> None:
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
-    """Write an empty ledger.
+    """Create the tables of an empty ledger.
 
-    The origin distinguishes the ledger from a copy, which must not spend the same budget again.
+    ``file_origin`` is stored, so that a copy, which must not spend the same budget, is detected.
     """
     connection.executescript(_SCHEMA)
     machine = None if file_origin.inode is None else origin.machine_id(app)
@@ -266,7 +266,7 @@ def _give_name(temporary: Path, path: Path) -> None:
         os.link(temporary, path)
     except FileExistsError:
         raise
-    except OSError:  # as on FAT, where inodes are not stable anyway; a POSIX rename would replace a file
+    except OSError:  # FAT has no hard links, and no stable inodes; a POSIX rename would replace a file
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
         files.rename_if_free(temporary, path)

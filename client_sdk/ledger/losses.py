@@ -1,7 +1,8 @@
-"""Answers that were lost before they became reports. They are counted in memory, then in the file.
+"""Counts the answers that were lost before they became reports, in memory and in the ledger.
 
-Answers are counted by reason only, without the question. The file is written once a minute at most,
-because an app may record more often than the budget allows, such as a thousand times a day.
+Only the reason of a loss is stored, not the question. The counts are written to the ledger's file
+once a minute at most, because an app may lose many answers: it may record a thousand times a day,
+although the budget allows one report.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 STORE_EVERY_S = 60.0
-"""The minimum time between writes: exact counts are worth less than the life of a disk."""
+"""The minimum time between writes to the ledger's file, to spare the disk."""
 
 LOST = frozenset(
     {
@@ -51,7 +52,7 @@ class Losses:
             return time.monotonic() - self._stored_s >= STORE_EVERY_S
 
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
-        """Write the counts into the file, within a write transaction; return the written counts.
+        """Write the counts into the ledger's file, in a write transaction; return them.
 
         After opting out, when there is no secret, nothing is written.
         """
@@ -64,7 +65,7 @@ class Losses:
         return counts
 
     def stored(self, counts: Counter[str] | LedgerError | None) -> None:
-        """Subtract the counts that the file now contains, after the transaction was committed."""
+        """Subtract the counts that `store` has written, once its transaction is committed."""
         if isinstance(counts, Counter):
             with self._lock:
                 self._counts -= counts
@@ -75,7 +76,7 @@ class Losses:
             self._counts.clear()
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
-        """Return the number of dropped reports and answers by reason, from file and memory."""
+        """Return how many reports and answers were lost, by reason, in file and memory."""
         stored = status.dropped(connection)
         with self._lock:
             return dict(Counter(stored) + self._counts)

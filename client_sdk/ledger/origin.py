@@ -1,13 +1,14 @@
-"""Distinguishes a ledger's file from a copy, by inode, creation time, file system and machine.
+"""Tells a ledger's file from a copy, by inode, creation time, file system and machine.
 
-A copy on a new disk may get the inode number that the original has on its own disk, but the copy's
-creation time, called its *birth*, is the time of copying. A snapshot of a disk keeps inode and
-birth, but its file system may have a different id. Inode, birth and file system survive a reboot
-and a new mount. An unknown value is None and proves nothing.
+A copy on another disk may happen to have the same inode number as the original. But its creation
+time, called its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth,
+but its file system may have a different id. Rebooting and mounting a disk again change none of the
+three values. An unknown value is None, and is not compared.
 
 The machine's id is in a file on Linux and the BSDs (machine-id(5)), in the result of gethostuuid(2)
-on macOS, and in the registry value ``MachineGuid`` on Windows. A ledger that was made on a machine
-without an id is valid on any machine. Any other ledger is not valid on a machine without an id.
+on macOS, and in the registry value ``MachineGuid`` on Windows. A ledger that was created on a
+machine without an id is accepted on any machine. A ledger that was created on a machine with an id
+is accepted only on this machine.
 """
 
 import contextlib
@@ -37,7 +38,7 @@ WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"
 
 _UUID_BYTES = 16
 _WAIT_S = 1
-"""How long gethostuuid(2) may wait for its daemon."""
+"""How many seconds gethostuuid(2) may wait for the system service that knows the id."""
 
 
 class Origin(NamedTuple):
@@ -55,7 +56,7 @@ class Origin(NamedTuple):
     file_system: str | None
 
     def contradicts(self, other: "Origin") -> bool:
-        """Whether the two origins prove that there are two files."""
+        """Whether a value that is known in both origins differs, so that there are two files."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 
 
@@ -75,13 +76,13 @@ def origin_of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth on macOS and the BSDs; None on Windows, where it may be an older file's."""
+    """Return the birth on macOS and the BSDs; None on Windows, which may state a deleted file's."""
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
 
 
 def _birth_ns(path: Path) -> str | None:
-    """Return the birth on Linux by statx(2), which `os.stat` does not use."""
+    """Return the birth on Linux, from statx(2), because `os.stat` does not return it there."""
     answer = bytearray(_STATX_BYTES)
     try:
         with forks.importing():
@@ -89,7 +90,7 @@ def _birth_ns(path: Path) -> str | None:
         buffer = (ctypes.c_char * _STATX_BYTES).from_buffer(answer)
         if ctypes.CDLL(None).statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, buffer) != 0:
             return None
-    except (ImportError, OSError, AttributeError):  # a Python or a C library without it
+    except (ImportError, OSError, AttributeError):  # no ctypes, or no statx in the C library
         return None
     (mask,) = struct.unpack_from("=I", answer, _MASK_AT)
     seconds, nanos = struct.unpack_from("=qI", answer, _BIRTH_AT)
@@ -97,10 +98,11 @@ def _birth_ns(path: Path) -> str | None:
 
 
 def _file_system(path: Path) -> str | None:
-    """Return the id that was written when the file system was created; None if it is unusable.
+    """Return the id of a file's file system; None if the id may change.
 
-    An id of 0 is unusable. So is a device number (XFS, F2FS, FAT, macOS), which may change when the
-    machine reboots; it is recognized because it fits into 32 bits.
+    Some file systems have a permanent id, which they got when they were created. Others (XFS, F2FS,
+    FAT, and those of macOS) return a device number instead, which may change when the machine
+    reboots, or 0. Such a number is recognized because it fits into 32 bits.
     """
     number = 0
     if sys.platform != "win32":  # Windows has no such id
@@ -110,7 +112,7 @@ def _file_system(path: Path) -> str | None:
 
 
 def machine_id(app: str, places: tuple[Path, ...] = MACHINE_IDS) -> str | None:
-    """Return a digest of the machine's id that only this app can use; None if there is no id."""
+    """Return a digest of the machine's id and the app's name; None if the machine has no id."""
     if sys.platform == "win32":
         machine = _of_windows()
     elif sys.platform == "darwin":
@@ -150,5 +152,5 @@ def _of_macos() -> bytes:
             import ctypes  # noqa: PLC0415 importing the SDK must stay quick
         uuid, wait = (ctypes.c_ubyte * _UUID_BYTES)(), (ctypes.c_long * 2)(_WAIT_S, 0)  # uuid_t and struct timespec
         return bytes(uuid) if ctypes.CDLL(None).gethostuuid(uuid, wait) == 0 else b""
-    except (ImportError, OSError, AttributeError):  # a Python or a C library without it
+    except (ImportError, OSError, AttributeError):  # no ctypes, or no gethostuuid in the C library
         return b""

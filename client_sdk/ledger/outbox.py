@@ -1,12 +1,12 @@
-"""Uploads in progress, in the ledger's file: how they are created, sent again, settled and dropped.
+"""Unsettled uploads in the ledger's file: creates, resends, settles and drops them.
 
 A report first waits in the `queue`. It is then put into an upload, whose body is stored before it
 is first sent, so that every attempt sends the same bytes with the same id. An upload is *settled*,
-and deleted, when a verdict arrives. Two processes may settle the same upload; once is enough.
+and deleted, when the collector's verdict arrives; a second verdict has no effect.
 
 The collector's response to an upload decides only when this upload is sent again and what happens
-to its own reports. A temporarily refused report is sent again in a separate upload: sent with
-other reports, it would let the collector recognize the device.
+to its own reports. A temporarily refused report is sent again in an upload of its own: if it came
+with other reports, the collector would learn that they are from the same device.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Verdict
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads, which take a hundred thousand bytes. It suffices to send
-each report of two full uploads alone after refusals. Every upload is settled or dropped eventually,
-so only a bug can exceed the limit. The limit never delays new uploads, because the responses to
+"""The maximum number of unsettled uploads. They take a hundred thousand bytes, and suffice to
+resend each report of two full uploads separately. Every upload is settled or dropped eventually, so
+only a bug can exceed the limit. New uploads are not delayed at the limit, because the responses to
 other uploads must not affect their time."""
 
 MAX_SENT_ALONE = 4
 """How often a temporarily refused report is sent again: about once on each of the four days when a
-daily report is accepted. A collector that gets its registry a day or two late still receives most
-reports. A collector that always refuses gets each report four more times, each time alone."""
+daily report is accepted. A collector that gets its new registry a day or two late still receives
+most reports. A collector that always refuses gets each report four more times."""
 
 STARVED_S = 86_400
-"""After an upload has been due for this long, it is sent instead of a new upload. Otherwise, a
-program that runs for a second at a time and always has new reports would never send it again."""
+"""After an upload has been due for this long, it is sent before any new upload. Otherwise, a
+program that runs for a second at a time and always has new reports would never resend it."""
 
 MAX_LATE_ATTEMPTS = 40
-"""The maximum number of attempts to deliver an upload after its windows have closed by the device's
-clock, which may be wrong for a while. With the back-off, they take most of a day."""
+"""The maximum number of attempts to deliver an upload after its windows have closed according to
+the device's clock, which may be wrong for a while. With the back-off, they take most of a day."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
-"""The groups if no question has a purpose: all reports may share uploads."""
+"""The ``groups`` of reports if no question has a purpose: any reports may share an upload."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
@@ -66,12 +66,12 @@ class Parcel(NamedTuple):
 def new_parcel(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
 ) -> Parcel | None:
-    """Make an upload of unsent reports; if hurried, do not wait for their random instants.
+    """Make an upload of unsent reports; if ``hurried``, do not wait for their random times.
 
-    The reports are chosen and ordered at random, so that their order reveals nothing. Only reports
-    of questions with the same ``groups`` share an upload: if a user withdraws one purpose, reports
-    of other purposes must not be lost. Return None if no report is due, or if an earlier upload has
-    been due for a day and must be sent instead.
+    The reports are chosen and ordered at random, so that their order reveals nothing. ``groups``
+    maps questions to their purposes. Only reports with equal purposes share an upload: if a user
+    withdraws one purpose, reports of other purposes must not be lost. Return None if no report is
+    due, or if an earlier upload has been due for a day and must be sent instead.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
@@ -98,8 +98,8 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     """Apply a verdict: resend or drop each refused report; return whether any was dropped.
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
-    device's clock decides only when to give up reports that are refused for other reasons, because
-    the collector might refuse them forever.
+    device's clock decides only when to give up a report that is refused for another reason, because
+    the collector might refuse it forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -125,7 +125,7 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
-    """Delete uploads in progress that contain a report without the user's consent."""
+    """Delete unsettled uploads that contain a report which the user's consent does not cover."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
@@ -134,8 +134,8 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 def drop_stopped(connection: sqlite3.Connection) -> None:
     """Drop and count the waiting reports of stopped questions.
 
-    An upload in progress that also contains other reports is not changed: it has been sent already,
-    and the collector counts it once.
+    An upload that also contains reports of other questions is not changed: it may have arrived, and
+    every attempt must send the same bytes.
     """
     metrics = set(registries.stopped(connection))
     if not metrics:
@@ -174,7 +174,7 @@ def _pack(
 def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
     """Put a temporarily refused report into its own upload, to be sent at a random instant.
 
-    The time until its window closes is divided among the remaining attempts.
+    The time until the report's window closes is divided equally among the remaining attempts.
     """
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
@@ -194,7 +194,7 @@ def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) 
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
-    """Remove an upload and return its reports; () if another process has settled it."""
+    """Remove an upload and return its reports; () if another process has already removed it."""
     row = connection.execute("DELETE FROM uploads WHERE id = ? RETURNING body", (upload_id,)).fetchone()
     if row is None:
         return ()
@@ -203,7 +203,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop the uploads of closed windows that got no response in too many attempts."""
+    """Drop uploads of closed windows that got no response in `MAX_LATE_ATTEMPTS` attempts."""
     hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
     _drop(connection, queue.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
 

@@ -1,6 +1,6 @@
-"""Reports that were never sent, and the outcomes of sent reports, in the ledger's file.
+"""The queue of reports that were never sent, and the outcomes of reports that were sent.
 
-A report that is held back until its window has ended also waits here.
+Some reports, such as those of counts, wait here until their window has ended.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Refusal
 
 MAX_WAITING = 1000
-"""The maximum number of reports in the queue. Ten daily metrics would fill the queue in a hundred
-days, but windows close after three days. A longer queue is a sign of an error, which must not fill
-the user's disk. Reports held back until their window has ended have a separate limit of the same
-size: recorded reports must not displace the reports of questions with a fill."""
+"""The maximum number of reports in the queue. Ten daily metrics would need a hundred days to fill
+it, but windows close after three days: a longer queue is a sign of an error, which must not fill
+the user's disk. Reports that wait until their window has ended have a separate limit of the same
+size, so that other reports cannot displace the reports of questions with a fill."""
 
 SPREAD_S = 60.0
-"""A report is sent at a random instant within a minute: its arrival must not reveal when the user
-did something. If the instant is farther ahead, the clock was set back: the report is due."""
+"""A report is sent at a random time within a minute, so that its arrival does not reveal when the
+user did something. If this time is farther ahead, the clock was set back: send the report now."""
 
 
 REJECTED = "rejected"
@@ -34,14 +34,14 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """When the next reports are sent: the seconds until then, and the Unix time of that instant."""
+    """When the next reports are sent: in how many seconds, and at which Unix time."""
 
     in_s: float
     leaves_s: float
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
-    """Put a report into the queue; it is not sent before ``release_s``, in Unix seconds.
+    """Put a report into the queue; it is not sent before ``release_s`` (Unix seconds).
 
     The report is sent at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
     reports whose windows close first are dropped and counted.
@@ -59,7 +59,7 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
 
 
 def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
-    """Return the row ids and reports to send now; if hurried, ignore their random instants."""
+    """Return the row ids and reports to send now; if ``hurried``, ignore their random times."""
     return [
         (row, Report(*report))
         for row, *report in connection.execute(
@@ -71,7 +71,7 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return when the next report is due at its random instant; None if there is no such report."""
+    """Return when the next report is due; None if no report has its random time in the future."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)

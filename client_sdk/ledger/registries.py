@@ -1,7 +1,7 @@
-"""The registries used with this ledger, which explain its reports, and the stopped questions.
+"""The registries that this ledger was used with, and the questions that collectors have stopped.
 
-A registry ships inside the app and is the same on every device, so it says nothing about a user. It
-is stored compressed, and opting out deletes it.
+A stored registry explains the ledger's reports. It ships inside the app and is the same on every
+device, so it says nothing about a user. It is stored compressed, and opting out deletes it.
 
 A stop applies to one edition of a metric, and lasts until the user opts out. No message from a
 collector ends a stop. A collector can stop only editions that a stored registry defines, so that
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import MetricEdition
 
 MOST_KEPT: Final = 20
-"""The maximum number of stored registries: enough to describe every report of several years. They
-take less than 100 kB, or a few MB with a thousand prototypes.
+"""The maximum number of stored registries: enough to explain the reports of several years. They
+take less than 100 kB, or a few MB if a question has a thousand prototypes.
 """
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
@@ -60,9 +60,9 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
 
 
 def metrics(connection: sqlite3.Connection) -> set[str]:
-    """Return the names of the questions with data in a ledger."""
+    """Return the names of all questions that have reports, counts or charges in the ledger."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
-    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # "" in sums over several questions
+    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # a sum of charges has no question
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
@@ -88,7 +88,7 @@ def name_metrics(connection: sqlite3.Connection, metrics: Iterable[MetricEdition
 
 
 def learn_stops(connection: sqlite3.Connection, metrics: Iterable[MetricEdition]) -> None:
-    """Remember stopped questions, but ignore questions that no stored registry defines."""
+    """Mark editions as stopped; ignore editions that no stored registry defines."""
     connection.executemany("UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", metrics)
 
 

@@ -1,4 +1,4 @@
-"""The random times at which uploads in progress are sent again, stored in the ledger's file.
+"""The random times at which unsettled uploads are sent again, stored in the ledger's file.
 
 The response to an upload changes only the retry time of that upload. If a response changed the time
 of another upload, the collector could link both uploads to one device.
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""The longest possible exchange, `client_sdk.sending.timing.DEADLINE_S`. An upload that is being
-sent is due again after this time, even if its process is killed. Until then, no other process sends
-the upload, except in a flush; the collector counts an upload only once."""
+"""The longest possible exchange with the collector, `client_sdk.sending.timing.DEADLINE_S`. An
+upload that is being sent is due again after this time, even if its process is killed. Until then,
+other processes send it only in a flush. The collector counts an upload only once."""
 
 
 class Retry(NamedTuple):
-    """The id of an upload in progress, and the time (Unix seconds) at which it is sent again.
+    """The id of an unsettled upload, and the Unix time ``due_s`` at which it is sent again.
 
-    ``not_before_s`` is the earliest time that the collector allows or, for a refused report, the
-    planned time. ``tried_s`` is the time of the latest attempt; None before the first attempt.
+    ``not_before_s`` is the earliest time that the collector allows or, until a refused report is
+    first resent, ``due_s``. ``tried_s`` is the time of the latest attempt; None before the first.
     """
 
     upload: str
@@ -32,14 +32,14 @@ class Retry(NamedTuple):
     tried_s: float | None
 
     def wait_s(self, now_s: float, *, hurried: bool) -> float:
-        """Return the seconds until the upload is due; if hurried, until the collector allows it."""
+        """Return the seconds until the upload is due or, if ``hurried``, allowed."""
         wait_s = (self.not_before_s if hurried else self.due_s) - now_s
         clock_was_set_back = self.tried_s is not None and now_s < self.tried_s - EXCHANGE_S
         return 0.0 if clock_was_set_back else max(wait_s, 0.0)
 
 
 def pending(connection: sqlite3.Connection) -> list[Retry]:
-    """Return all uploads in progress. The one with the oldest latest attempt is first."""
+    """Return all unsettled uploads, sorted by their latest attempt, the oldest first."""
     rows = connection.execute(
         "SELECT id, COALESCE(due, 0), COALESCE(not_before, 0), tried"
         " FROM uploads LEFT JOIN retries ON upload = id ORDER BY turn"
@@ -48,12 +48,12 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
 
 
 def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None:
-    """Store when a new upload is tried again, and how often its report was refused before."""
+    """Store the retry time of a new upload, and how often its report was refused before."""
     connection.execute("INSERT INTO retries VALUES (?, ?, ?, ?, 0, ?)", (*new, refusals))
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
-    """Store that an upload is being sent again; return False if it has changed since the plan."""
+    """Store that an upload is being sent again; return False if it has changed in the meantime."""
     if retry not in pending(connection):
         return False
     connection.execute(

@@ -1,4 +1,4 @@
-"""The contents of a ledger, and the spent and remaining budget, for the host and its users."""
+"""What a ledger contains, and how much of the budget is spent, for the app and its users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the current instant by the ledger's time, without storing it or checking the clock."""
+    """Return the ledger's time in Unix seconds, without storing it or checking the clock."""
     return max(clock_s, float(latest_s(connection)))
 
 
@@ -29,15 +29,15 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
         connection: within a transaction.
         budget: the ceilings.
         periods: the current periods.
-        window_nanos: the cost of all questions in one window, from which the end of the budget is
-            computed.
+        window_nanos: the cost of all questions in one window, in billionths of epsilon. From this,
+            the window in which the budget ends is computed.
 
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for the spent amounts; if more was spent than allowed, 0 is left."""
+    """Return the status for spent amounts; if more was spent than is now allowed, 0 is left."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)
@@ -70,9 +70,9 @@ def _float_floor(nanos: int) -> float:
 
 
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that has left the device, sorted by window and metric.
+    """Return every report that was sent, sorted by window and metric.
 
-    The outcome that a later version has stored remains a text.
+    An outcome that only a later version of the SDK knows is returned as a text.
     """
     with forks.importing():
         from client_sdk.protocol.wire.verdict import Refusal  # noqa: PLC0415 2 ms, and most programs show no history
@@ -90,7 +90,7 @@ def dropped(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def waiting(connection: sqlite3.Connection) -> int:
-    """Return the number of waiting reports and of uploads in progress."""
+    """Return the number of reports in the queue plus the number of unsettled uploads."""
     query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
     return int(connection.execute(query).fetchone()[0])
 

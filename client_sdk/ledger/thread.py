@@ -1,11 +1,11 @@
-"""The ledger thread: it owns its process's connection to the ledger and does one job at a time.
+"""The ledger thread: it owns a process's connection to the ledger, and does one job at a time.
 
-A caller chooses how long to wait for its job. If the caller gives up before the thread begins to
-commit, the job is not done. If the commit itself hangs, the caller does not know the outcome, but
-the job is done either completely or not at all.
+A *job* is a function that uses the connection. A caller chooses how long to wait for its job. If
+the caller gives up before the thread begins to commit, nothing is changed. If the commit itself
+hangs, the caller does not learn the outcome, but the job is done either completely or not at all.
 
-A caller may also stop waiting but leave its job to the thread. Such jobs stay in memory, up to a
-maximum number, and are tried again while another process uses the ledger.
+A caller may also stop waiting but leave its job to the thread. Such jobs stay in memory, up to
+`MAX_LEFT`, and are tried again as long as another process blocks the ledger.
 
 Only the thread's own frame refers to the connection. After a fork, the child does not have the
 thread. It cannot use, close or finalize the connection, which would harm the parent's connection.
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     Work = Callable[[sqlite3.Connection], Any]
 
 WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
-"""Statements that begin a job. ``BARE`` is for work that cannot run within a transaction."""
+"""The SQL statement that begins a job; ``BARE`` is for work that cannot run in a transaction."""
 
 T = TypeVar("T")
 
 MAX_LEFT = 64
 """The maximum number of jobs that wait in memory while their callers continue. No app makes as many
-requests in the few seconds that a disk may hang."""
+calls in the few seconds that a disk may hang."""
 
 AGAIN_S = 0.1
-"""The pause before jobs that wait in memory are tried again. Each attempt also waits a moment for
-the other process."""
+"""The pause before jobs that wait in memory are tried again, because another process uses the
+ledger."""
 
 LAST_TRY = 0.8
-"""How much of the waiting time of `close`, as a fraction, is used to retry blocked jobs."""
+"""The fraction of the waiting time of `close` that is used to retry blocked jobs."""
 
 
 class _AbandonedError(Exception):
@@ -55,14 +55,14 @@ class _AbandonedError(Exception):
 
 
 class _End(NamedTuple):
-    """A request to end: the time until which jobs are tried again, and the job to do last."""
+    """A request to end: retry blocked jobs until ``until_s``, and do ``last`` at the end."""
 
     until_s: float
     last: _Job[Any] | None
 
 
 class _Job(Generic[T]):
-    """A piece of work. The caller can cancel its result until the commit begins."""
+    """A job and its result. The caller can cancel the job until its commit begins."""
 
     def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str, *, is_patient: bool = False) -> None:
         self.work, self.begin, self.is_patient = work, begin, is_patient
@@ -92,11 +92,11 @@ class _Job(Generic[T]):
 class LedgerThread:
     """Does jobs on one ledger, in one process. Without a path, the ledger is in memory.
 
-    ``problem`` describes the problem of the latest job and what to do; None if all went well.
+    ``problem`` says why the latest job failed, and what to do; None if it succeeded.
     """
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
-        """Prepare; the thread starts with the first job, and calls ``open_ledger``."""
+        """Prepare; the thread starts with the first job, and then calls ``open_ledger``."""
         self.path = path
         self.process = forks.this_process()
         self.is_open = False
@@ -115,7 +115,7 @@ class LedgerThread:
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
-        """Do work within a separate transaction; return the value that the work returns.
+        """Do work within a transaction of its own; return the value that the work returns.
 
         Raises:
             LedgerBusyError: if the work was not done in time, or another process uses the ledger.
@@ -134,8 +134,8 @@ class LedgerThread:
     ) -> T | None:
         """Do work; return its result. If it takes too long, return None; ``late`` gets the result.
 
-        ``late`` is usually called in the ledger thread, with the result or an error. It is not
-        called if the process is killed first. A `LedgerBusyError` means that too many jobs wait.
+        ``late`` is usually called in the ledger thread, with the result or an error, unless the
+        process is killed first. A `LedgerBusyError` is raised if too many jobs wait.
         """
         job = self._put(_Job(work, WRITE, is_patient=True))
         if job.is_done(timeout_s):
@@ -165,14 +165,15 @@ class LedgerThread:
         self._put(job)
 
     def do_first(self, work: Work) -> None:
-        """Do work in a separate write transaction, just before the next job that writes.
+        """Do work in a write transaction of its own, just before the next job that writes.
 
-        Until this work succeeds, no job writes anything.
+        If this work fails, the next job fails, too, and the work is tried again before the
+        following one.
         """
         self._first.append(work)
 
     def pause(self, pause: forks.Pause) -> None:
-        """Close the connection soon, and open no other until the pause is over."""
+        """Close the connection after the jobs queued so far; open no other during the pause."""
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
@@ -186,8 +187,8 @@ class LedgerThread:
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
-        Jobs that wait in memory are tried again for ``patience_s``. The job ``last`` is done in a
-        write transaction after all others, if the thread has started.
+        Blocked jobs are tried again for ``patience_s`` seconds. If the thread has started, it does
+        ``last`` in a write transaction after all other jobs.
         """
         job = None if last is None else _Job(last, WRITE, is_patient=True)
         with self._starting:
@@ -222,7 +223,7 @@ class LedgerThread:
             forks.register(self)
         while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
-                with contextlib.suppress(Exception):  # on failure, is_open stays true, and no child uses the ledger
+                with contextlib.suppress(Exception):  # if it fails, is_open stays true, and no child uses the ledger
                     self._close(connection)
                 connection = None
                 job.closed.set()
@@ -245,7 +246,7 @@ class LedgerThread:
         return connection
 
     def _next(self) -> _Job[Any] | forks.Pause | _End:
-        """Return the next new job, or the first job to try again once it is due."""
+        """Return the next new job or, if none arrives in time, the first blocked job."""
         if not self._again:
             return self._jobs.get()
         try:
@@ -281,7 +282,7 @@ class LedgerThread:
         return True
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
-        """Open the ledger if necessary; refuse a file that has replaced the first one."""
+        """Open the ledger if necessary; raise an error if its file was deleted or replaced."""
         if self.path is not None and self._file not in (None, files.identify(self.path)):
             self._close(connection)
             raise LedgerError(
