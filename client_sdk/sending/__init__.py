@@ -1,5 +1,5 @@
-"""When and how waiting reports are sent.
+"""Sends waiting reports: when, in which uploads, and what follows from each response.
 
-This package imports answers, the ledger, the host, results and the protocol. Only `transport`
-imports requests.
+This package imports the modules of answers, the ledger, the host and the protocol, and
+`client_sdk.results`. Only `transport` imports the library ``requests``.
 """

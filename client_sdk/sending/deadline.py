@@ -1,7 +1,7 @@
 """A limit for the total time of an exchange over HTTP.
 
-A socket's own timeout restarts with every byte that arrives, so that an answer that arrives byte by
-byte could take forever.
+A socket's own timeout restarts with every byte that arrives. Without a limit for the total time, a
+response that arrives byte by byte could take forever.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class ExchangeDeadline:
-    """Cuts the connection of one exchange that takes too long."""
+    """Shuts down the connection of one exchange if the exchange takes too long."""
 
     def __init__(self, limit_s: float) -> None:
         """Store the number of seconds that an exchange may last."""
@@ -27,12 +27,13 @@ class ExchangeDeadline:
     def kept(self) -> Iterator[None]:
         """Limit the duration of the exchange within the context.
 
-        If no thread can be started, only the socket's own limits apply. Python 3.12 starts no
-        thread after the main thread has ended, for example in a program that flushes at its exit.
+        If no thread can be started to watch the time, only the socket's own timeouts apply. For
+        example, Python 3.12 starts no thread once the main thread has ended, as in a program that
+        flushes at its exit.
 
         Raises:
-            TimeoutError: if the exchange took longer, even if it has a result, because an answer
-                that was cut short may look complete.
+            TimeoutError: if the exchange took longer, even if there is a response, because a
+                response that was cut short may look complete.
 
         """
         timer = threading.Timer(self._limit_s, self._cut)
@@ -51,7 +52,7 @@ class ExchangeDeadline:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3, which is not imported here
-        """Return the pool, with this deadline watching its new connections."""
+        """Change a connection pool so that this deadline can cut its new connections; return it."""
         watch = self._watch
 
         class Watched(type(pool).ConnectionCls):  # type: ignore[misc] # the class is an argument's
@@ -64,7 +65,7 @@ class ExchangeDeadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Keep a separate handle of a connection, because TLS takes over the first one."""
+        """Keep a second handle of the connection to be cut, because TLS takes over the first."""
         with self._lock:
             self._connection = connection.dup()
         if self._is_over:

@@ -1,8 +1,8 @@
-"""A separate process that sends the reports that still waited when a program ended.
+"""The helper: a separate process that sends the reports that a program leaves when it ends.
 
-A program starts the helper on exit, because reports are sent at a random instant within a minute,
-and many programs do not run that long. The helper waits for these instants, and sends the reports
-in the ledger's file. It records nothing. Only one helper at a time works on a ledger.
+Each report is sent at a random time within a minute, and many programs do not run that long. Such a
+program starts the helper when it ends. The helper waits for these times, and sends the reports in
+the ledger's file. It records nothing. Each ledger has at most one helper at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from client_sdk.sending.timing import LIFE_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
-"""The suffix of the file whose lock a helper holds. The file contains the helper's process id."""
+"""The suffix of the lock file's name. While a helper runs, it locks this file, which contains its
+process id."""
 
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 
@@ -71,7 +72,7 @@ class Helper(NamedTuple):
             )
 
     def leaves_soon(self, connection: sqlite3.Connection, now_s: float) -> bool:
-        """Whether a helper that starts now would still run when the next report is due."""
+        """Whether a helper that starts now would send anything before it ends."""
         if not device.agrees(connection):
             return False
         in_s = _leaves_in_s(connection, now_s)
@@ -95,9 +96,10 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """As the only helper of a ledger, send everything that is due now or soon.
+    """Run as the helper of a ledger, unless another one runs: send what is due now or soon.
 
-    ``held`` is the lock's descriptor if this process already has the lock; None otherwise.
+    ``held`` is the descriptor of the lock file if this process was started with the lock; None
+    otherwise.
     """
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
@@ -117,7 +119,7 @@ class BriefLedger:
         self._app = app
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do work within a separate transaction; return the value that the work returns.
+        """Do work within a transaction of its own; return the value that the work returns.
 
         Raises:
             LedgerError: if the ledger cannot be used, or another process uses it for seconds.
@@ -126,7 +128,7 @@ class BriefLedger:
         for _ in range(_TRIES):
             try:
                 return self._transact(work)
-            except Exception as error:  # noqa: BLE001 every problem with the file becomes one sentence
+            except Exception as error:  # noqa: BLE001 every problem with the file is explained in a sentence
                 explained = explanations.explain(error, self._path)
             if not isinstance(explained, LedgerBusyError):
                 break
@@ -151,11 +153,11 @@ def send(  # noqa: PLR0913 tests pass other clocks
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Send reports that are due within `LIFE_S`; return whether other reports are due later.
+    """Send the reports that are due within `LIFE_S`; return whether more are due later.
 
-    An earlier upload is sent again only in the first attempt, so that it stays apart from other
-    uploads. New reports that became due during a request get a new random instant: see
-    `client_sdk.sending.timing`.
+    Only the first attempt may send an earlier upload again. Otherwise, the collector would see two
+    uploads in a row and know that they come from the same device. For the same reason, new reports
+    that became due during a request are sent at a new random time.
     """
     from client_sdk.sending.transactions import attempt  # noqa: PLC0415 3 ms, which the app saves
 
@@ -171,10 +173,11 @@ def send(  # noqa: PLR0913 tests pass other clocks
 
 
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
-    """Return new reports that are due, or else the upload that has waited longest for a retry.
+    """Return an upload of new reports that are due or, without any, an upload to send again.
 
-    No report is sent if a program that started later has stored that the user does not agree. The
-    program stores this in a transaction, so that it happens either before or after this function.
+    No report is sent if a program that started after this helper has stored that the user does not
+    agree. As both use transactions, it has either stored this before the function runs, or does so
+    afterwards.
     """
     from client_sdk.sending.transactions import Look  # noqa: PLC0415 5 ms
 

@@ -1,8 +1,8 @@
-"""Interprets the response to an upload: accepted, rejected, or to be sent again. Without IO.
+"""Interprets the response to an upload: accepted, rejected, or to be sent again. Does no IO.
 
-An upload is given up only if the collector itself rejects exactly these bytes. Any other response
-may come from an intermediary (a captive portal, a proxy that requires a login, a wrong route), and
-is treated as temporary.
+An upload is given up only if the response proves that the collector itself rejects these bytes. Any
+other response may come from another server on the way, such as a proxy or a Wi-Fi login page, and
+means that the upload is sent again.
 """
 
 import json
@@ -17,8 +17,8 @@ from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
-"""The statuses for a body that is malformed, too large, of the wrong type, or not understood. A
-collector that sends such a status will never accept the same bytes."""
+"""The HTTP statuses for a body that is malformed, too large, of the wrong type, or not understood.
+A collector that sends such a status will never accept the same bytes."""
 
 
 class Reply(NamedTuple):
@@ -31,8 +31,8 @@ class Reply(NamedTuple):
         status: the status code.
         retry_after: the ``Retry-After`` header; None if there is none.
         body: the body, or the part of it that was read.
-        stopped: the header that lists stopped questions; None if there is none.
-        has_key: whether the upload was sent with a key.
+        stopped: the value of the ``Hearsay-Stopped`` header; None if there is none.
+        has_key: whether the request contained an upload key.
 
     """
 
@@ -48,8 +48,8 @@ class Acknowledged(NamedTuple):
 
     Attributes:
         verdict: the outcome of each report.
-        stopped: the questions that the collector lists as stopped. No other outcome stops a
-            question, because its response may come from an intermediary.
+        stopped: the questions that the collector has stopped. `Rejected` and `Transient` have no
+            such list, because their responses may come from another server on the way.
 
     """
 
@@ -78,12 +78,12 @@ AttemptOutcome = Acknowledged | Rejected | Transient
 
 
 def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptOutcome:
-    """Return the outcome of an attempt.
+    """Return the outcome of an attempt to send an upload.
 
     Args:
         reply: the response, or the reason why there is none; None if the reason is unknown.
         reports: the number of reports that were sent.
-        now_s: Unix seconds, to convert a date in the response into a delay.
+        now_s: the current Unix time. A ``Retry-After`` date is converted into a delay from it.
 
     """
     if not isinstance(reply, Reply):
@@ -94,12 +94,12 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
         try:
             return Acknowledged(Verdict.decode(reply.body, reports), decode_stopped(reply.stopped))
         except MalformedError:
-            pass  # not a collector's response, but for example a captive portal's
+            pass  # not a collector's response, but for example a Wi-Fi login page
     return Transient(retry_after_s(reply.retry_after, now_s))
 
 
 def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | None:
-    """Return a sentence for developers about an attempt; None if all reports were delivered."""
+    """Return a sentence for developers about a failed attempt; None if all reports were counted."""
     match outcome:
         case Acknowledged(verdict, _):
             sentences = [code.sentence for _, code in verdict.refused]
@@ -114,7 +114,7 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
 
 
 def _why_again(reply: Reply | Failure | None) -> str:
-    """Return a sentence for developers about a failed attempt that will be repeated."""
+    """Return a sentence for developers about an attempt that will be repeated."""
     if isinstance(reply, Reply):
         cause = failure_of_status(reply.status, has_key=reply.has_key)
         sentence = cause.said_of("the collector", f"status {reply.status}")
@@ -124,7 +124,7 @@ def _why_again(reply: Reply | Failure | None) -> str:
 
 
 def _is_the_collectors(reply: Reply) -> bool:
-    """Whether an error is a problem document (RFC 9457) with a code, as only collectors send."""
+    """Whether an error response is a problem document (RFC 9457) with a collector's ``code``."""
     try:
         problem = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -133,7 +133,9 @@ def _is_the_collectors(reply: Reply) -> bool:
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
-    """Return the seconds that a ``Retry-After`` header requests, clamped; 0 without a valid header.
+    """Return the seconds that a ``Retry-After`` header requests; 0 without a valid header.
+
+    A delay longer than `RETRY_AFTER_CEILING_S` is shortened to it.
 
     Args:
         header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.

@@ -1,14 +1,13 @@
 """Decides when uploads are sent, and how long senders wait.
 
-A new report is sent at a random instant within a minute after it was recorded. The instant is
-chosen when the report is recorded, and is stored in the ledger (`client_sdk.ledger.queue`). If the
-program ends before this instant, the next program sends the report as soon as it starts. Even to an
-observer who knows when programs run, the arrival of a report never reveals more than its random
-instant.
+A new report is sent at a random time within a minute after it was recorded. This time is chosen
+when the report is recorded, and is stored in the ledger (`client_sdk.ledger.queue`). If the program
+ends before this time, the report is sent as soon as the program runs again and the time has passed.
+An observer who knows when programs run therefore learns nothing more than the random time.
 
-Each upload that is sent again has its own time, stored by `client_sdk.ledger.retry_times`. These
-times are independent: the response to one upload affects neither the time nor the content of
-another upload.
+Each upload that is sent again has a retry time of its own, stored by
+`client_sdk.ledger.retry_times`. The response to one upload affects neither the time nor the content
+of another upload.
 """
 
 from __future__ import annotations
@@ -23,51 +22,58 @@ if TYPE_CHECKING:
     from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
-"""The retry of an upload follows another upload after a random time of up to a quarter of an hour,
-or takes place at its own planned time if that is later. A device that retries then looks like any
-other device that sends within this quarter of an hour."""
+"""After an upload, the retry of another upload is delayed by a random time of up to a quarter of an
+hour, unless it is planned for later anyway. Therefore, it could come from any device that sends
+within this quarter of an hour."""
 
 LONGEST_REST_S = 3600.0
-"""The maximum time between checks of the calendar: timeouts stop while a computer sleeps."""
+"""The thread reads the clock at least this often, because timeouts stop while a computer sleeps."""
 
 
 LIFE_S = 120.0
-"""How long a helper waits until reports are due. Every report is due within a minute; reports that
-become due during a request are due again within a minute after the request. A request ends within a
-minute, at its own deadline. If new reports still wait after that, another helper continues."""
+"""How long a helper runs, not counting its last request. It sends reports that are due in this
+time: a report is due within a minute, and a report that becomes due during a request, which takes a
+minute at most, is due within another minute. If reports are due later, another helper sends
+them."""
 
 HEAD_START_S = 2.0
-"""How long a program with a helper waits before it sends. Most such programs end earlier."""
+"""How long a program that uses a helper waits before it sends what earlier programs have left. Most
+such programs end earlier, and leave this to the helper."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
-"""How long to wait for the next bytes of a response. Collectors write to disk before responding."""
+"""How long to wait for the next bytes of a response. A collector responds only after it has written
+the reports to disk."""
 
 DEADLINE_S = 60.0
-"""The time limit of a whole exchange. Without this limit, each byte of a response could take as
-long as the read timeout."""
+"""The time limit of a whole request with its response. Without this limit, each byte of a response
+could take as long as the read timeout."""
 
 RETRY_AFTER_CEILING_S = 3600.0
 """The maximum delay that a server can request. Without this limit, a mistaken header could
 permanently stop devices from sending."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long the uploader waits for the ledger. The app does not wait for the uploader."""
+"""How long the uploader's thread waits for a transaction of the ledger."""
 
 
 class Wake(NamedTuple):
-    """The monotonic instant to send an upload again or, without an upload, to read the ledger."""
+    """The time, on the monotonic clock, at which to retry an upload.
+
+    If ``retry`` is None, the ledger is only read again at this time, because no upload is due
+    before.
+    """
 
     at_s: float
     retry: Retry | None
 
 
 class Departure(NamedTuple):
-    """The instant at which new reports are sent, on two clocks.
+    """The time at which new reports are sent, on two clocks.
 
     Attributes:
         at_s: seconds of the monotonic clock.
-        leaves_s: Unix seconds; equal for all reports that are sent together.
+        leaves_s: the same time in Unix seconds, which is stored with each of the reports.
 
     """
 
@@ -81,13 +87,14 @@ NEVER = Departure(-math.inf, 0.0)
 class Departures:
     """Plans when to look for new reports, and when to retry an upload.
 
-    Instants are seconds of a monotonic clock. Methods get the current instant as ``now_s``. Threads
-    that share the object must lock it.
+    All times are seconds of a monotonic clock, unless stated otherwise. Methods get the current
+    time as ``now_s``. Threads that share the object must lock it. A *look* is an attempt that reads
+    the ledger for new reports and for work that the calendar makes due.
 
     Attributes:
-        uniform: the source of jitter.
+        uniform: returns a random delay between two numbers of seconds.
         news_s: when to look for new reports; None if no look is planned.
-        rests: whether the look at ``news_s`` is only for work that is due by the calendar.
+        rests: whether the look at ``news_s`` is planned only for work that the calendar makes due.
         wake: when to send an upload again; None if no upload waits.
 
     """
@@ -105,13 +112,13 @@ class Departures:
 
     @property
     def next_s(self) -> float:
-        """The instant of the next attempt to send anything; infinite if none is planned."""
+        """The time of the next attempt to send anything; infinite if none is planned."""
         news_s = math.inf if self.news_s is None or self.rests else self.news_s
         return news_s if self.wake is None else min(news_s, self.wake.at_s)
 
     @property
     def next_look_s(self) -> float:
-        """The instant of the next attempt, including an attempt that only does due work."""
+        """The time of the next attempt, including an attempt that only does due work."""
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
@@ -128,19 +135,19 @@ class Departures:
             self.look(departure.at_s if self.news_s is None else min(departure.at_s, self.news_s))
 
     def look(self, at_s: float) -> None:
-        """Plan to look for new reports at an instant."""
+        """Plan a look at the given time."""
         self.news_s, self.rests = at_s, False
 
     def expect(self, now_s: float) -> None:
-        """Plan to check for new reports and due work, at a random time within `SPREAD_S`."""
+        """Plan a look at a random time within `SPREAD_S`."""
         self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:
-        """Plan to look for new reports at an instant, or earlier if a new report is due earlier."""
+        """Plan a look at the given time, or earlier if a new report is due earlier."""
         self.news_s, self.rests = at_s, True
 
     def take(self, now_s: float) -> tuple[bool, Retry | None]:
-        """Begin an attempt; return whether it looks for new reports, and the planned retry."""
+        """Begin an attempt; return whether it is a look, and the upload to retry, if any."""
         news, wake = self.news_s is not None and self.news_s <= now_s, self.wake
         if news:
             self.news_s, self.rests, self._departure = None, False, NEVER
@@ -148,12 +155,12 @@ class Departures:
         return news, None if wake is None else wake.retry
 
     def part(self, upload: str, now_s: float) -> None:
-        """Delay the next retry of another upload, to separate it from the one just sent."""
+        """Delay the next retry of any other upload than this one, which was just sent."""
         self._latest = upload
         self._apart_s = now_s + self.uniform(0.0, APART_S)
 
     def plan(self, pending: list[Retry], clock_s: float, now_s: float, *, hurried: bool = False) -> None:
-        """Plan the next retry; if several uploads are due, choose the least recently tried one."""
+        """Plan the next retry. If several uploads are due, choose the one tried longest ago."""
         wakes = []
         for retry in pending:
             wait_s = retry.wait_s(clock_s, hurried=hurried)
@@ -164,12 +171,12 @@ class Departures:
         self.wake = min(wakes, key=lambda wake: wake.at_s, default=None)
 
     def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
-        """After a look that found nothing to send, wait until work is due by the calendar.
+        """After a look that found nothing to send, plan the next look.
 
         Args:
-            now_s: the current instant.
-            due_in_s: seconds until work is due by the calendar; None if no work will be due.
-            keeps_news: whether new reports wait because an old upload is sent first.
+            now_s: the current time.
+            due_in_s: the seconds until the calendar makes work due; None if it never does.
+            keeps_news: whether new reports wait because an old upload must be sent first.
 
         """
         if self.news_s is not None:  # a report was queued during the look
@@ -181,11 +188,12 @@ class Departures:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
-        """Plan to look for more after new reports were sent; after a retry, keep the plan.
+        """After sending new reports, plan a look for more; after a retry, keep the plan.
 
-        New reports that became due during the exchange get a new instant, because otherwise they
-        would be sent directly after the exchange. But if a flush began during the exchange, they
-        are sent now, even if the flush no longer waits.
+        New reports that became due while the upload was sent get a new random time. Otherwise they
+        would be sent directly after it, and the collector would know that both uploads come from
+        one device. But if a flush began in the meantime, they are sent now, even if the flush no
+        longer waits.
         """
         is_due = self.news_s is not None and self.news_s <= now_s
         if (news or is_due) and not (hurried and is_due):

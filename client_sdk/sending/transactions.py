@@ -1,7 +1,7 @@
 """One attempt to send: finds an upload, sends it, and applies the outcome to the ledger.
 
-The uploader and the helper share these functions. Each function that takes a connection is one
-transaction of the ledger.
+The uploader's thread and the helper process use these functions. Each function that takes a
+connection runs within a transaction of its own.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Departed(Enum):
 
 
 class Look(NamedTuple):
-    """The state of the ledger after an attempt."""
+    """The result of an attempt: what was sent, and what waits in the ledger."""
 
     pending: list[Retry]
-    keeps_news: bool = False  # new reports wait, because another upload is sent first
-    due_in_s: float | None = None  # seconds until work is due by the calendar; infinite if the clock is wrong
+    keeps_news: bool = False  # new reports wait, because an old upload is sent first
+    due_in_s: float | None = None  # seconds until the calendar makes work due; infinite if the clock is wrong
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
     has_dropped: bool = False  # the collector has refused a report permanently
@@ -58,7 +58,7 @@ def look_for_news(
 ) -> Found:
     """Do the work that is due by the calendar; return a new upload of waiting reports.
 
-    Without consent, no work is due. If ``hurried``, reports are sent before their random instant.
+    Without consent, no work is due. If ``hurried``, reports are sent before their random time.
     """
     due_in_s = None
     schedule.withdraw(connection)
@@ -97,9 +97,9 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
 ) -> Look:
     """Find an upload, send it once if the user still agrees, and apply the outcome to the ledger.
 
-    ``run`` does work within a separate transaction. ``before`` is called between the first
-    transaction and the request. ``note`` gets the upload's id, the response, the outcome, and a
-    sentence for developers, before the outcome is applied.
+    ``run`` runs a function in a transaction, and ``look`` is the function that finds the upload.
+    ``before`` is called between this transaction and the request. Before the outcome is applied,
+    ``note`` gets the upload's id, the response, the outcome and a sentence for developers.
     """
     parcel, found = run(look)
     before()
@@ -119,7 +119,7 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
 def _post(transport: Transport, body: bytes) -> Reply | Failure | None:
     try:
         return transport.post(body)
-    except Exception as error:  # noqa: BLE001 no failure of a transport may end the sender
+    except Exception as error:  # noqa: BLE001 an error of the app's transport must not end the thread
         warn("the transport failed: %s", type(error).__name__)
         return None
 
@@ -133,7 +133,7 @@ def carry_out(  # noqa: PLR0913 everything that an attempt uses
     *,
     problem: str | None,
 ) -> tuple[list[Retry], bool]:
-    """Apply the outcome; return the uploads in progress, and whether any report was dropped."""
+    """Apply the outcome; return the unsettled uploads, and whether any report was dropped."""
     device.note_problem(connection, device.UPLOAD, problem)
     has_dropped = isinstance(outcome, Rejected)
     match outcome:

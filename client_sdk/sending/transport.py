@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The maximum size of a response, the same as for an upload. A verdict on 256 refused reports takes
-a quarter of this size."""
+"""The maximum size of a response, as for an upload. A verdict on 256 refused reports needs a
+quarter."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -27,8 +27,8 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers except the one with the app's key. They are the same on every device, because
-versions and languages would distinguish devices."""
+"""All headers except the one with the upload key. They are the same on every device: versions or
+languages would distinguish devices."""
 
 
 class Transport(Protocol):
@@ -37,15 +37,15 @@ class Transport(Protocol):
     def post(self, body: bytes) -> Reply | Failure | None:
         """Deliver the body of an upload once; return the response.
 
-        If there is no response, return the reason, or None if the reason is unknown.
+        If there is no response, return the reason why, or None if it is unknown.
         """
 
 
 class HttpTransport:
     """Delivers uploads to a collector over HTTP.
 
-    Each upload has its own connection: a persistent connection would link uploads, and would be
-    shared with child processes.
+    Each upload uses a new connection: a common one would show that uploads come from one device,
+    and would be shared with child processes.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
@@ -97,14 +97,14 @@ class HttpTransport:
                     retry_after, stopped = map(response.headers.get, ("Retry-After", STOPPED))
                     has_key = "Authorization" in self._headers
                     return Reply(response.status_code, retry_after, _read(response), stopped, has_key)
-        except TimeoutError:  # from the deadline; an error from cutting the connection is not the cause
+        except TimeoutError:  # the deadline has cut the connection; the error that this caused is replaced
             return Failure.TIMEOUT
         except requests.RequestException as error:
             return failure_of(error)
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
-    """Make a deadline apply to the connections that a session opens."""
+    """Make a deadline cut the connections that a session opens, once it has passed."""
     from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):

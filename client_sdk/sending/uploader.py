@@ -1,6 +1,7 @@
-"""The thread that sends waiting reports. The app never waits for it, except in a flush.
+"""The thread that sends waiting reports. The app waits for it only in `Telemetry.flush`.
 
-`timing` decides when uploads are sent, `transactions` chooses them, and the ledger stores them.
+`client_sdk.sending.timing` decides when uploads are sent, `client_sdk.sending.transactions` chooses
+them, and the ledger stores them.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ class Uploader:
     """Sends waiting reports, in one process.
 
     Attributes:
-        problem: why the latest attempt did not deliver everything, and what to do about it; None if
-            it delivered everything.
+        problem: why the collector has not counted all reports of the latest upload, and what to do
+            about it; None if it has counted them.
 
     """
 
-    def __init__(  # noqa: PLR0913 what it connects, named by the caller
+    def __init__(  # noqa: PLR0913 the objects that it connects
         self,
         ledger_thread: LedgerThread,
         transport: Transport,
@@ -65,9 +66,9 @@ class Uploader:
             ledger_thread: the ledger.
             transport: delivers uploads to the collector.
             schedule: does the work that is due by the calendar, and knows the user's consent.
-            clock: returns Unix seconds, for windows and dates.
-            uniform: the source of jitter.
-            watch: tells the app how much of the budget is spent; None without a callback.
+            clock: returns the Unix time, from which windows are computed.
+            uniform: returns a random delay between two numbers of seconds.
+            watch: calls the app as the budget is spent; None if the app wants no such call.
 
         """
         self.problem: str | None = None
@@ -89,26 +90,26 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
-        """Send waiting reports of earlier processes, now or after ``later_s`` seconds."""
+        """Send the reports that earlier processes have left, now or after ``later_s`` seconds."""
         with self._changed:
             look = self._departures.look_later if later_s else self._departures.look
             look(time.monotonic() + later_s)
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report recorded now is sent: within a minute, with all waiting reports."""
+        """Return when a report recorded now is sent: within a minute, together with others."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
     def notify(self, departure: Departure) -> None:
-        """Wake the thread for a new report, to be sent at ``departure`` or when a back-off ends."""
+        """Tell the thread that a new report is to be sent at ``departure``."""
         with self._changed:
             self._state = _State.WAITING
             self._departures.notify(departure)
             self._wake()
 
     def go_on(self) -> None:
-        """Note that an answer has reached the ledger, so that a flush can send it or can end."""
+        """Tell waiting flushes that an answer, which waited in memory, has reached the ledger."""
         with self._changed:
             if self._flushes:
                 self._state, self._hurried = _State.WAITING, True
@@ -116,7 +117,7 @@ class Uploader:
             self._changed.notify_all()
 
     def expect(self) -> None:
-        """Start the thread, which then checks the calendar regularly."""
+        """Start the thread, so that it does the work that becomes due as time passes."""
         with self._changed:
             if self._thread is None:
                 self._departures.expect(time.monotonic())
@@ -125,9 +126,10 @@ class Uploader:
     def flush(self, timeout_s: float) -> Flushed:
         """Send new reports now; if there are none, send one upload again before its planned time.
 
-        The delays that the collector requested still apply, and so does the minimum time between
-        uploads. A flush waits for the requests that it starts, but not for any planned instant: it
-        ends as soon as nothing more can be sent now, or after ``timeout_s`` seconds.
+        Delays that the collector has requested still apply, and so does the random pause between an
+        upload and the retry of another one. A flush waits for the requests that it starts, but not
+        for a later planned time: it ends as soon as nothing more can be sent now, or after
+        ``timeout_s`` seconds.
         """
         with self._changed:
             self._state = _State.WAITING
@@ -170,7 +172,7 @@ class Uploader:
             return None
 
     def stop(self, then: Callable[[], None] = lambda: None) -> None:
-        """Send nothing more; call ``then`` after an upload in progress, without waiting for it."""
+        """Send nothing more. Call ``then`` now, or in the thread after a request in progress."""
         with self._changed:
             self._stopped = True
             self._then = then
@@ -261,7 +263,7 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store the result of an attempt for developers and flushes, and the attempt's time."""
+        """Store the result of an attempt for `problem` and for flushes, and note its time."""
         from client_sdk.sending.responses import Acknowledged, Rejected, Reply, Transient  # noqa: PLC0415 4 ms
 
         self.problem = problem
@@ -277,7 +279,7 @@ class Uploader:
                     self._is_refused = True
 
     def _follow_up(self) -> None:
-        """Do the work that follows the transactions; if it fails, do it after the next attempt."""
+        """Erase traces of deleted counts, and call the app if much of the budget is spent."""
         if self._schedule.dues.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
@@ -307,7 +309,7 @@ class Uploader:
             self._conclude()
 
     def _conclude(self) -> None:
-        """After an attempt, store what still waits, and wake the waiting flushes."""
+        """After an attempt, store whether reports still wait, and wake waiting flushes."""
         self._departures.succeed()
         self._state = _State.EMPTY if math.isinf(self._departures.next_s) else _State.PENDING
         self._changed.notify_all()
