@@ -1,7 +1,7 @@
-"""The commands of hearsay-client that use no device: registries, completion, self-test.
+"""The commands of hearsay-client that read no app's ledger, such as ``check``.
 
 Apart from the self-test, the modules import only `client_sdk.protocol` and `client_sdk.consent`.
-Each module turns arguments into an `Outcome`.
+The function of each command returns an `Outcome`, and prints nothing.
 """
 
 from __future__ import annotations

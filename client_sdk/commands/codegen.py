@@ -1,4 +1,7 @@
-"""``hearsay-client codegen``: a registry as a typed module, for editors and type checkers."""
+"""``hearsay-client codegen``: writes a typed Python module with an object for each question.
+
+Editors and type checkers then find misspelled questions and answers of the wrong type.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
 CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
-"""The class that is generated for a question, by the method that takes the question's answers."""
+"""Maps the method of `Telemetry` that takes a question's answers to the generated class."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
 
@@ -75,7 +78,7 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""The first line of the classes. Type aliases are inserted before it."""
+"""The first line of the first class in `_HEAD`. The type of the purposes is inserted before it."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:
@@ -111,7 +114,7 @@ def module_of(registry: Registry) -> str:
 
 
 def _purpose(registry: Registry) -> str:
-    """Return the type of the purposes that a user can agree to; "" if no question has a purpose."""
+    """Return the definition of the type ``Purpose``; "" if no question requires consent to one."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
     purpose = literals(purposes, "Literal[{}]", ", ")

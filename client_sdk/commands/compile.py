@@ -1,12 +1,12 @@
-"""``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
+"""``hearsay-client compile``: writes the questions as a module for the SDK of browsers and Node.
 
 The SDK in a browser neither reads TOML nor computes probabilities. Therefore the module contains
 the questions, and each mechanism's probabilities as exact integers. A registry is refused if it
-makes a promise that the target cannot keep.
+needs a feature that the target cannot provide, such as the secret of permanent answers.
 
-The module is JavaScript, with TypeScript declarations. Integers that may exceed 2**53
-(probabilities and charges) are written as decimal strings. The module imports only the mechanisms
-that its questions need, so that a bundler leaves out all others.
+The module is JavaScript, with TypeScript declarations in a second file. Integers that may exceed
+2**53 (probabilities and charges) are written as decimal strings. The module imports only the
+mechanisms that its questions need, so that a bundler leaves out all others.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
-"""The key of the sentence about how much a report reveals, if the module contains its question."""
+"""The key of the sentence about how much one report on a present question reveals."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence that is shown if the module no longer contains a report's question."""
+"""The key of the sentence shown instead if the history has a report on a former question."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization when users are asked for consent."""
@@ -80,9 +80,9 @@ def compile_registry(
 ) -> Outcome:
     """Write the module and its types, or compare them with the existing files.
 
-    Without ``output``, return the module. In a trial, the module asks every question in every
-    window, and prints each step. A trial has no ceilings and no strategy, so they cannot be a
-    reason to refuse it.
+    If ``output`` is None, return the module. If ``check``, compare, and write nothing. If
+    ``is_trial``, the module asks every question in every window, and prints each step. A trial
+    ignores the registry's ceilings and strategy, so they cannot be a reason to refuse it.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -118,7 +118,7 @@ def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
 
 
 def refusals(registry: Registry, target: Target) -> Iterator[str]:
-    """Yield a sentence for each of the registry's promises that a target cannot keep."""
+    """Yield a sentence for each feature of a registry that the target cannot provide."""
     if registry.budget.strategy is not Strategy.SPLIT:
         yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, which this SDK cannot store; remove it'
     yield from refused_metrics(registry)
@@ -159,7 +159,7 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the maximum cost in a calendar year if no ledger lasts longer than one window."""
+    """Return the maximum cost in a calendar year if storage is deleted after every window."""
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 
@@ -199,7 +199,7 @@ def module_of(registry: Registry, target: str) -> str:
 
 
 def kinds_of(kind: Kind) -> tuple[str, ...]:
-    """Return the name of a kind and, if the kind is a pair, the names of its parts."""
+    """Return the name of a kind and, for a pair of questions, the names of the two kinds."""
     return (kind.name, *(part.name for part in kind.parts if part is not kind))
 
 
@@ -221,7 +221,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences for users, including the ones about what a report reveals."""
+    """Return the sentences that the SDK shows to users in one language, by key."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}

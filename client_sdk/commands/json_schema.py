@@ -1,7 +1,8 @@
-"""``hearsay-client schema``: a JSON Schema of metrics.toml for editors, for example with taplo.
+"""``hearsay-client schema``: prints a JSON Schema of metrics.toml, for editors.
 
-The schema describes what each table may contain, so that editors show mistakes while the author
-types. ``hearsay-client check`` also checks the rules that involve several tables or numbers.
+The schema describes what each table may contain, so that an editor (for example with the language
+server Taplo) shows mistakes while the author types. Rules that involve several tables or numbers
+are checked only by ``hearsay-client check``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""The keys of all kinds, by name. All kinds that have a key describe the key in the same way."""
+"""The keys of all kinds of questions, by name. If several kinds have the same key, its description
+is the same in all."""
 
 
 def schema() -> Outcome:
@@ -83,7 +85,7 @@ def _events() -> Schema:
 
 
 def _sentences() -> Schema:
-    """Return the schema of ``[sentences]``, where dotted keys are nested tables."""
+    """Return the schema of ``[sentences]``. A dotted key, such as ``a.b``, is a nested table."""
     keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE, TITLE)}
     return {
         "type": "object",
@@ -94,7 +96,7 @@ def _sentences() -> Schema:
 
 
 def _has(key: str, value: object) -> Schema:
-    """Return the schema of the tables in which a key has a given value."""
+    """Return the schema that accepts exactly the tables in which ``key`` has this value."""
     return {"properties": {key: {"const": value}}, "required": [key]}
 
 

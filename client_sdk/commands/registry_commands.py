@@ -1,7 +1,7 @@
-"""Parses the commands that need no device, and carries out the short commands.
+"""Parses the commands that do not read an app's ledger, and carries out the short ones.
 
-``hearsay-client check`` lists a registry's mistakes, and objections to its release. ``init`` writes
-a starter registry that a reviewer would accept. ``release`` adds a registry to its history, so that
+``hearsay-client check`` lists a registry's mistakes, and the reasons not to release it. ``init``
+writes a registry with three sample questions. ``release`` adds a registry to its history, so that
 collectors still count reports of older apps after a change. ``completion`` prints the script that
 lets a shell complete commands and options when the user presses Tab.
 """
@@ -32,7 +32,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 _REGISTRY = Path("metrics.toml")
 
 STARTER = Path(__file__).with_name("starter.toml")
-"""The starter registry, which the README also shows."""
+"""The registry with sample questions, which ``init`` writes."""
 
 _APP = '"acme-notes"'
 _LAST_DAY = "2027-12-31"
@@ -156,13 +156,13 @@ def _today() -> date:
 
 
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
-    """Return the mistakes of a registry or, if it has none, the objections to its release.
+    """Return the mistakes of a registry or, if it has none, the reasons not to release it.
 
     Args:
         path: the registry. The history next to it is read, too.
         today: the day of the check.
-        against: an earlier registry, in a form that `differences.read` accepts, to describe the
-            changes since then; None for the last release in the history, if there is one.
+        against: an earlier registry with which to compare, as `differences.read` takes it. If None,
+            the registry is compared with the last release in the history, if there is one.
 
     Raises:
         RegistryError: if the earlier registry cannot be used.
@@ -188,10 +188,10 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 
 
 def init(path: Path, app: str | None, today: date) -> Outcome:
-    """Write the starter with an app's name, unless the file exists.
+    """Write the registry with sample questions, unless the file exists.
 
-    The starter's questions expire at the end of next year. To ask them for longer, change
-    `expires`.
+    If ``app`` is not None, it replaces the sample name of the app. The questions expire at the end
+    of next year.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
@@ -225,7 +225,7 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def words_of(commands: Mapping[str, argparse.ArgumentParser]) -> Words:
-    """Return the words that may follow each command."""
+    """Return the options of each command."""
     return {name: tuple(parser._option_string_actions) for name, parser in commands.items()}  # noqa: SLF001 not public
 
 

@@ -1,7 +1,7 @@
 """``hearsay-client selftest``: checks that this system and disk behave as the SDK requires.
 
-Every check uses the SDK's own code, as an app does, in a folder that is removed afterwards. Nothing
-is sent. The self-test cannot check that a commit survives a power cut.
+Every check uses the SDK's own code, as an app does, in a temporary folder, which is deleted
+afterwards. Nothing is sent. The self-test cannot check that a commit survives a power cut.
 """
 
 from __future__ import annotations
@@ -41,28 +41,30 @@ PATIENCE_S: Final = 10.0
 """How long a check waits for a process or a disk."""
 
 AFFORDABLE: Final = 200
-"""The number of questions that the test's budget can pay for."""
+"""The number of questions that the budget in the test registry can pay for."""
 
 EACH: Final = 60
 """The number of reports that a process would write if it were not killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
-"""How many reports each process acknowledges before it is killed while it writes the next one."""
+"""Each process is killed after it has acknowledged this many reports, while it writes the next."""
 
 LOOKS: Final = 100_000
-"""How many times the clock is read. All readings together take a few hundredths of a second."""
+"""How many times the clock is read, in a few hundredths of a second."""
 
 SET_S: Final = 1.0
-"""The largest accepted jump of the clock. Imprecise clocks and busy schedulers cause less."""
+"""The largest accepted difference between the seconds that pass on the wall clock and on the
+monotonic clock. Imprecise clocks and a busy processor cause less."""
 
 DESCRIPTORS: Final = 256
-"""The number of descriptors that a child checks for inheritance. A self-test opens a dozen."""
+"""The number of file descriptors that a child process examines, to find an inherited ledger. A
+self-test opens only a dozen."""
 
 INSTANT_S: Final = 1_782_907_200.0
-"""The instant of all reports, 2026-07-01 at noon. No midnight falls between two reports."""
+"""The Unix time of all reports, 2026-07-01 at noon (UTC), so that all belong to one window."""
 
 FIRST_YEAR: Final = 2026
-"""The year of this program. A correctly set clock shows this year or a later one."""
+"""The year in which this was written. A correctly set clock shows this year or a later one."""
 
 MOUNTS: Final = Path("/proc/mounts")
 
@@ -83,7 +85,7 @@ class _AbsentError(Exception):
 
 
 def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 the default is a constant
-    """Run all checks; return a line for each, and a last line to paste into an issue.
+    """Run all checks; return a line for each, and a last line to paste into a bug report.
 
     Args:
         data_dir: the folder whose disk is checked; None for the folder of temporary files.
@@ -117,7 +119,7 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return facts about this system that do not identify its user."""
+    """Return the versions of the SDK, Python and SQLite, the platform and the file system."""
     try:
         number = version("hearsay-ldp-client")
     except PackageNotFoundError:  # the SDK was copied into an app
@@ -158,7 +160,7 @@ def _check_clock(_: Path, clocks: Clocks) -> str:
 
 
 def _check_ledger(path: Path, _: Clocks) -> str:
-    """Charge each question once, up to the ceiling, and check that the charges were stored."""
+    """Charge questions up to the ceiling, and check that the charges were stored."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, *(_record(ledger, number) for number in range(AFFORDABLE)))
         _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
@@ -174,7 +176,7 @@ def _check_ledger(path: Path, _: Clocks) -> str:
 
 
 def _check_locks(path: Path, _: Clocks) -> str:
-    """Write while another process writes: one must wait for the other, and no data may be lost."""
+    """Write while another process writes: the second must wait, and no data may be lost."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:
@@ -286,7 +288,7 @@ def _opened(path: Path) -> Iterator[LedgerThread]:
 
 
 def _record(ledger: LedgerThread, number: int) -> Recorded:
-    """Charge and queue the report of a question, as `Telemetry.record` does."""
+    """Charge and queue the report of question ``number``, as `Telemetry.record` does."""
     definition = _registry().metric(f"m{number}")
 
     def work(connection: sqlite3.Connection) -> Recorded:
@@ -297,14 +299,14 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
 
 
 def _expect(result: Recorded, *results: Recorded) -> None:
-    """Raise an error if the result is none of the expected results."""
+    """Raise an error unless all ``results`` equal the expected ``result``."""
     for each in results:
         if each is not result:
             raise _BrokenError(f"a report was {each} instead of {result}")
 
 
 def _sound(path: Path, acknowledged: set[int]) -> None:
-    """Check that a ledger is intact, has a report for each charge, and has lost no report."""
+    """Check that a ledger is intact, has one report per charge, and has all acknowledged ones."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         charged = {name for (name,) in connection.execute("SELECT metric FROM charges")}
@@ -347,7 +349,7 @@ class _Child:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", DeprecationWarning
-            )  # the warning is about forks with threads, which this check needs
+            )  # Python warns about forks with threads, but this check needs one
             self._process.start()
         there.close()
 
@@ -394,7 +396,7 @@ def _is_open(path: Path, descriptor: int) -> bool:
 
 
 def hold(told: Connection, path: Path) -> None:
-    """Lock a ledger and a file, in a separate process, until told to unlock them."""
+    """In a child process, lock a ledger and a file until the parent sends a message."""
     with (
         detached.alone(_lock_of(path)),
         contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection,
@@ -407,7 +409,7 @@ def hold(told: Connection, path: Path) -> None:
 
 
 def write(told: Connection, path: Path, numbers: range) -> None:
-    """Record questions, in a separate process, and acknowledge each once it is committed."""
+    """In a child process, record questions; send each number once its report is committed."""
     if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
         told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
         return
