@@ -52,7 +52,7 @@ class Clock:
         return instant_s
 
     def instant_or_zero(self) -> float:
-        """Return the current instant; 0 if the clock is wrong, which recording then reports."""
+        """Return the current instant; 0 if the clock is wrong, and ``problem`` then says why."""
         try:
             return self.instant()
         except ClockError:
@@ -60,7 +60,7 @@ class Clock:
 
 
 def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector accepts reports from an instant."""
+    """Raise `ClockError` if no collector accepts reports of the windows that contain this time."""
     try:
         for kind in WindowKind:
             Window.parse(Window.at(kind, clock_s).text)

@@ -22,7 +22,7 @@ job = json.load(sys.stdin)
 sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
-"""The process gets its arguments on standard input, because command lines are public."""
+"""The new process gets its arguments on standard input: other users can read command lines."""
 
 _DIGITS, _BEHIND = 20, 1 << 20
 """The maximum number of digits of a process id, and the offset of the byte locked on Windows."""
@@ -140,7 +140,7 @@ def end(path: Path) -> None:
 
 
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
-    """Try to take a lock, without waiting. To check a lock, a process tries to share it."""
+    """Try to take a lock, without waiting. A shared lock only tests whether a file is locked."""
     try:
         if sys.platform == "win32":  # locks block readers there, so lock a byte after the file's end
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)

@@ -1,7 +1,7 @@
-"""Names of files, their durability, and the folder that an app gives the SDK.
+"""Functions for files and folders, and the check of the folder that an app passes.
 
-The functions identify the file at a path, rename a file if the name is free, and make names
-durable.
+The functions identify the file at a path, rename a file if no other file has the name, and make
+names durable, so that a power cut does not lose them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, unless the name is taken; lock the folder to do so."""
+    """Rename a file within its folder, unless another file has the name. Locks the folder."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)
@@ -48,7 +48,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in a folder durable."""
+    """Write the names of a folder's files to disk, so that a power cut does not lose them."""
     with contextlib.suppress(OSError):  # Windows cannot open directories, and needs no such step
         descriptor = os.open(directory, os.O_RDONLY)
         try:

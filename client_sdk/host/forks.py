@@ -34,7 +34,7 @@ class Pause:
     """A request to close a connection and keep it closed until ``over`` is set."""
 
     def __init__(self) -> None:
-        """Start with neither event set."""
+        """Create both events, unset."""
         self.closed = threading.Event()
         self.over = threading.Event()
 
@@ -57,12 +57,12 @@ _generation = 0
 
 
 def register(holder: Holder) -> None:
-    """Include a holder in the pauses before forks."""
+    """Pause this holder before each fork from now on."""
     _holders.add(holder)
 
 
 def unregister(holder: Holder) -> None:
-    """Exclude a holder from the pauses before forks."""
+    """Stop pausing this holder before forks."""
     _holders.discard(holder)
 
 

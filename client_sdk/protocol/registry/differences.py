@@ -190,8 +190,8 @@ def read(place: Path) -> Registry | None:
 def _require_new(place: Path) -> None:
     """Refuse a path that exists neither in the revision nor in the working directory.
 
-    Without an old registry, a CI check accepts every change. A mistyped path must not have this
-    effect.
+    If the old registry does not exist, a check in CI accepts every change. A mistyped path must not
+    have this effect.
 
     Raises:
         RegistryError: if the file does not exist in the working directory.

@@ -3,17 +3,19 @@
 A registry without mistakes may still not work. For example, if the questions cost more than
 `per_window` on a device's first day, no device answers the last question, and nobody can see why.
 
-Charges are computed as in the ledger, and `Budget.exceeded` decides in both places. Each sum
+For each ceiling, the check adds up what a device may have been charged by the time it has answered
+every question once. `Budget.exceeded` compares this sum with the ceiling, as in the ledger. The sum
 assumes the worst order of answers: before the first answer to a question, the device has answered
-all other questions in every window that overlaps the question's first window, as far as a single
-ceiling allows. If no sum exceeds a ceiling, a device can pay for the answer to any question in the
-first window in which the device asks the question. If an app answers a question later for the first
-time, other questions may have spent the budget. If a sum includes questions with shorter windows,
-the sum is an upper bound, because the worst order may be impossible.
+all other questions in every window that overlaps the question's first window, as far as the ceiling
+allows. For instance, before its answer to a monthly question, it may have answered a weekly
+question six times. If the sum is within the ceiling, a device can pay for the answer to any
+question in the first window in which it asks the question. In a later window, other questions may
+have spent the budget. If some questions have shorter windows than others, the sum may be too high,
+because the worst order may be impossible.
 
 The device pays for a count after the count's window has ended, and after the charges at the
-beginning of the next window (see `client_sdk.answers.schedule`). The sums therefore include one
-more window of the questions that are charged when a window begins.
+beginning of the next window (see `client_sdk.answers.dues`). If there are counts, the sum therefore
+includes one more window of the questions that are charged when a window begins.
 """
 
 from __future__ import annotations
@@ -31,11 +33,16 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The maximum number of terms of a sum in a sentence. A last term combines all others."""
+"""How many questions are listed in the sum that a message shows. A last term combines the
+others."""
 
 
 class _Term(NamedTuple):
-    """How much a question may cost before every question has been answered once."""
+    """How much a question may cost until every question has been answered once.
+
+    The amount is ``times`` charges of ``each``: billionths of epsilon, or units of 10**-18 of
+    delta.
+    """
 
     name: str
     times: int
@@ -71,7 +78,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """For each kind of window, yield the costs of a device's first window that may be highest."""
+    """Yield the terms of each sum that may be highest, with the kind of window that it is about."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]

@@ -142,8 +142,8 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
     """Return the registry together with the questions that only earlier releases ask.
 
-    The former questions are sorted by the last release that asked them. A question is a newcomer if
-    a release does not ask it, or asks it with another meaning.
+    The former questions are sorted by the last release that asked them. A question of the registry
+    is among the ``newcomers`` if any release does not ask it, or asks it with another meaning.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -176,7 +176,7 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases with one more release, by day; it follows other releases of its day."""
+    """Return the releases with a new one, sorted by day; the new one is the last of its day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 

@@ -24,17 +24,18 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""One report may raise even odds to this number to 1 at most."""
+"""The limit on one report: from even odds (1 to 1), the odds between two answers may rise to 9 to
+1."""
 
 SENSITIVE_ODDS: Final = 3
-"""One report on a sensitive question may raise even odds to this number to 1 at most."""
+"""The same limit for a report on a sensitive question: 3 to 1."""
 
 YEAR_NANOS: Final = 5 * NANOS
 """The maximum epsilon in a year, in billionths. It can raise even odds to 149 to 1."""
 
 
 class _StillAsked(NamedTuple):
-    """The questions that have not expired, and their ceilings."""
+    """The questions of a registry that have not expired, and its ceilings."""
 
     budget: Budget
     metrics: Mapping[str, Metric]
@@ -43,8 +44,8 @@ class _StillAsked(NamedTuple):
 def excesses(registry: Asked, today: date) -> list[str]:
     """Return a sentence for each limit that a registry exceeds, whether or not it gives a reason.
 
-    Questions that have expired on the given day are left out. The limit for a year applies to any
-    year, even if a device has been reporting for a long time.
+    Questions that have expired on the given day are left out. The limit for a year applies to every
+    year of a device, not only to its first.
     """
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]

@@ -20,22 +20,22 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""Line breaks and brackets, and the tokens in which line breaks and brackets are ignored.
+"""Matches line breaks and brackets, and comments and strings, within which both are ignored.
 
 The pattern is compiled only after a mistake, because importing the SDK must stay quick.
 """
 
 LEVELS = 8
-"""The maximum depth of keys that are searched.
+"""The number of levels of nested keys that are searched.
 
-No mistake is reported at a greater depth, but a header may have any number of parts.
+Errors name no deeper key. The limit is needed because a header may have thousands of parts.
 """
 
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a place, such as ``metric.os.epsilon``, or of its closest known parent."""
+    """Return the line of a key, such as ``metric.os.epsilon``, or of its closest known parent."""
     while place and place not in lines:
         place = place.rpartition(".")[0]
     return lines.get(place, 1)
@@ -77,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of all keys in a document. For a header, its table's path is the last one."""
+    """Yield the paths of all keys in a document. In a header, the last path is the table's."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

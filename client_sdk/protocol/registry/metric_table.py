@@ -63,7 +63,7 @@ def _read_date(table: TomlTable, key: Key, _: Mapping[str, Any]) -> date | None:
     day = table.take(key.name)
     if day is not None and (not isinstance(day, date) or isinstance(day, datetime)):
         table.mistake(key.name, "must be a date such as 2027-12-31, without quotes")
-        return date.max  # so that it is not said to be missing as well
+        return date.max  # so that no second mistake says that the date is missing
     return day
 
 
@@ -161,7 +161,7 @@ KEYS: Final[Mapping[str, Key]] = {
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Refuse the remaining keys of other kinds; only a mistake makes it load these kinds."""
+    """Add a mistake for each remaining key that belongs to other kinds; only then load these."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:
@@ -170,7 +170,7 @@ def _refuse_others(table: TomlTable, kind: Kind) -> None:
             table.mistake(key, f'belongs to kind = {others}; this question is of kind "{kind.name}": remove it')
 
 
-def read_metric(  # noqa: PLR0913, PLR0917 what a table's values depend on
+def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
     name: str,
     table: TomlTable,
     owner: str,
@@ -186,7 +186,8 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table's values depend on
         owner: the owner of metrics without an owner of their own.
         budget: the ceilings, and the default window of metrics.
         strata: the public variables of the registry.
-        others: the kinds of the metrics that may be crossed; None for a metric with mistakes.
+        others: the kinds of the metrics read so far, by name; None for a metric with mistakes. A
+            metric with ``cross`` combines two of them.
 
     """
     if not METRIC_NAME.fullmatch(name):

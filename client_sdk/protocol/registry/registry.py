@@ -47,11 +47,11 @@ MOST_ANSWERS = 1000
 """The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place in errors about a text that is not TOML. If the text comes from a file, errors contain
-the file's path instead."""
+"""The place that an error about a whole text names, for example if the text is not TOML. If the
+text is from a file, the error names the file instead."""
 
 MOST_SHOWN: Final = 3
-"""The maximum number of missing sentences in an error. Hundreds may be missing in a language."""
+"""How many missing sentences an error lists. Hundreds may be missing in a language."""
 
 
 class Former(NamedTuple):
@@ -94,7 +94,7 @@ class Registry:
         strata: the public variables and their values, by which reports may be counted separately.
         own_sentences: the app's own sentences for users, by language and key.
         former: the former questions, from the history (`registry.history`); unused on devices.
-        newcomers: the questions that at least one release in the history does not ask.
+        newcomers: the names of the questions that at least one release in the history does not ask.
         population: the expected number of devices; None if unknown. It does not affect editions.
         events: the events, sorted by day. They do not affect editions.
 
@@ -162,8 +162,8 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language; the app's sentences replace the SDK's.
 
-        They include the purposes and titles of questions, translated if the app provides
-        translations.
+        They include the purposes and titles of questions, in this language if the app translates
+        them.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.
@@ -350,7 +350,10 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each permanent answer that a browser would draw again after a wipe."""
+    """Return a mistake for each question with permanent answers if browsers report, too.
+
+    A browser may delete its storage, and with it the secret from which the answers are drawn.
+    """
     problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
@@ -548,8 +551,8 @@ def in_trial(registry: Registry) -> Registry:
 
     The editions are valid only in trials, so that a collector of real reports refuses them. The app
     has another name, so that trials and real reports share neither a ledger nor a store. Devices
-    answer every question from the first window on: no questions are drawn, no ceiling is reached,
-    no report is filled in at the end of a window, and no question is stopped.
+    answer every question from the first window on: no questions are selected at random, no ceiling
+    is reached, no report says "no answer", and no question is stopped.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

@@ -47,6 +47,8 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
     """Return the number of members of an object and of the objects directly in its lists.
 
+    For example, `{"upload": "0f", "reports": [{"symbol": 1}]}` has three.
+
     In the text, every member has a colon. If the number of colons equals the number of counted
     members, the text contains no deeper members and no repeated members. Otherwise, `load` parses
     the text again and checks each member, which takes twice as long. Valid bodies are never parsed
