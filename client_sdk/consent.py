@@ -174,8 +174,8 @@ def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
 
     After a yes, new questions are withheld until the user has been asked about them. So are
     questions whose meaning has changed or whose cost has risen. If a ceiling was raised or the
-    collector moved to another host, every question is withheld, and nothing is deleted. A no
-    remains a no.
+    collector moved to another host, every question is withheld, and nothing is deleted. If the user
+    has declined, they are not asked again.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -469,7 +469,7 @@ def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
 
 
 def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
-    """Whether a user can answer on a terminal. A program in the background must not read there."""
+    """Whether a user can answer on a terminal; false for a program that runs in the background."""
     try:
         if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False

@@ -48,9 +48,9 @@ class Consenting(Disclosure):
         Set it when the user changes their mind; a `client_sdk.consent.Decision` is accepted, too.
         Setting it to False, or to an empty set, is the same as calling `forget`. If it is set to a
         new set of purposes, the waiting reports and counts of all questions that the set does not
-        cover are dropped. The questions of an added purpose are recorded immediately. Only
-        questions that are sampled, paced or filled in start with the next window. In a suppressed
-        run, the value is ``SUPPRESSED``, which is false.
+        cover are dropped. Answers to the questions of an added purpose are recorded immediately or,
+        with strategy ``sample`` or ``pace`` or with ``fill_in``, from the next window on. In a
+        suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
@@ -135,7 +135,7 @@ class Consenting(Disclosure):
             self._begin()
 
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Apply the user's consent to the ledger before anything that depends on it.
+        """Apply the consent at the program's start to the ledger, before anything else is written.
 
         When this method returns, withdrawn data is deleted, unless another process or the disk is
         slow. In that case, the data is deleted before anything else is written.
@@ -185,4 +185,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing, in a transaction that runs only the work that was given to `do_first`."""
+    """Do nothing. As a job of the ledger thread, this only runs the work given to `do_first`."""

@@ -1,4 +1,4 @@
-"""What a user controls on their device: send now, close, and show reports, spending and problems.
+"""The methods of `Telemetry` for its user: send, close, and show reports, budget and problems.
 
 This module gets no answers, and gets reports only after they were sent.
 """
@@ -46,12 +46,13 @@ class Disclosure:
     _strict: bool
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send waiting reports now, not in the background; the result says whether anything failed.
+        """Send waiting reports now, and wait for the result.
 
-        New reports are sent in separate uploads. If there are no new reports, one unanswered upload
-        is sent again before its back-off ends. Only one upload is sent, because several uploads at
-        once would reveal that they come from the same device. A delay that the collector requested
-        still applies, and a temporarily refused report keeps its own schedule.
+        New reports are sent in new uploads. If there are no new reports, one earlier upload that
+        got no response is sent again, even if its retry is planned for later: only one, because
+        several at once would show that they come from the same device. A delay that the collector
+        has requested still applies, and a temporarily refused report still waits for its planned
+        time.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
@@ -185,18 +186,22 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        Every answer that `record` accepted with consent is in `history`, still waits, repeats an
-        answer of the same window (``ALREADY_RECORDED``), or is counted here. An answer is counted
-        by its result: ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or
-        ``unavailable``. If a process is killed, its counts of the last minute are lost. ``unknown``
-        counts calls for questions that the registry does not define. ``invalid`` counts answers
-        outside their domain, whose reports contain a random answer. Both counts cover only this
-        process, because data on the device must not reveal a mistake. Reports are dropped for these
-        reasons: ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was
-        sent); ``stopped`` (the collector has stopped the question for all devices); ``too_late``
-        (the report was refused temporarily until its window closed); ``unanswered`` (the report was
-        sent repeatedly, even after its window closed); ``rejected`` (the collector rejected the
-        whole upload); and the codes of refusals that were final or were repeated too often.
+        Every answer that the app passed to `record` with the user's consent is in `history`, still
+        waits, repeats an answer of the same window (``ALREADY_RECORDED``), or is counted here.
+        Answers are counted by the result of the call: ``out_of_budget``, ``not_asked``,
+        ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is killed, its counts of
+        the last minute are lost.
+
+        Two counts cover only this process, because data on the device must not reveal a mistake:
+        ``unknown`` counts calls for questions that the registry does not define, and ``invalid``
+        counts answers outside their domain, for which a random answer was reported.
+
+        Reports are dropped for these reasons: ``queue_full``; ``no_longer_asked`` (a new registry
+        arrived before the report was sent); ``stopped`` (the collector has stopped the question for
+        all devices); ``too_late`` (the report was refused temporarily until its window closed);
+        ``unanswered`` (the report was sent repeatedly, even after its window closed); ``rejected``
+        (the collector rejected the whole upload); and the codes of refusals that were final or were
+        repeated too often.
 
         >>> telemetry.dropped()
         {}
@@ -210,7 +215,7 @@ class Disclosure:
         return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger; return ``empty`` if there is no ledger and none may be created."""
+        """Read the ledger; without consent, do not create one, but return ``empty``."""
         if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
         return self._run(work, timeout_s, begin=READ)

@@ -1,6 +1,6 @@
-"""Counts, days of use and states: the SDK adds up these answers, or asks the app for them.
+"""The methods of `Telemetry` for counts, for days of use, and for answers from functions.
 
-Other answers do not pass through this module.
+Answers that the app passes to `Telemetry.record` do not pass through this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The part of a `client_sdk.Telemetry` for answers that add up or that functions provide."""
+    """The methods of a `client_sdk.Telemetry` that add up answers or call functions for them."""
 
     _coins: Coins
     _recorder: Recorder
@@ -80,7 +80,7 @@ class Gathering(Disclosure):
         return self._count(definition, added)
 
     def active(self, metric: str) -> Recorded:
-        """Store today (UTC) as a day of use; the number of days is reported after the window.
+        """Store today (UTC) as a day of use. The number of days is reported after the window.
 
         Each day of use is stored in the ledger's file until no future report can include it.
         Further calls on the same day change nothing.

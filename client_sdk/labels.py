@@ -19,7 +19,7 @@ class Labeler:
     """Finds the question of a report in registries, and reads only as many of them as necessary."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
-        """Take the ledger's packed registries, a registry to search first, and the ledger's app."""
+        """Take the ledger's compressed registries, a registry to search first, and the app."""
         self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}

@@ -1,6 +1,6 @@
-"""The objects that each process creates itself: threads and connections do not survive a fork.
+"""Creates the objects that a child process does not inherit: threads and connections.
 
-The objects end when the interpreter exits, while its daemon threads still run.
+When the interpreter exits, they are ended while its daemon threads still run.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Process:
 class Processes:
     """Creates the `Process` of the current process when it is first needed.
 
-    Threads refer to this object and not to the `Telemetry`, so that the `Telemetry` can be freed.
+    Threads refer to this object and not to the `Telemetry`, so that a `Telemetry` that the app no
+    longer uses can be garbage-collected.
 
     """
 
@@ -101,8 +102,8 @@ class Processes:
         """Make this process's threads end after their current work, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
-            # assume that a helper is needed, until the ledger is read; a helper sends all reports
-            # that it finds
+            # Assume that a helper is needed until the thread's last job has read the ledger, but
+            # only with consent to everything: a helper sends all reports that it finds.
             self._expect_to_leave(self._helper is not None and self._schedule.agreement.consent is True)
             process.is_finished = True
             if process.provider is not None:
@@ -136,7 +137,7 @@ class Processes:
             with contextlib.suppress(Exception):  # instants in the far future may raise any error
                 self._expect_to_leave(self._helper.leaves_soon(connection, self._clock()))
 
-    def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 the name says what it means
+    def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 the method's name says what True means
         """Remember whether a helper is needed at exit, even if the app drops this object."""
         self._leaves_soon = leaves_soon
         (keep if leaves_soon else let_go)(self)
@@ -156,7 +157,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the object that calls the app as the budget is spent; None without a callback.
+    """Return the object that calls ``on_budget`` as the budget is spent; None if it is None.
 
     Raises:
         TypeError, ValueError: if the fractions are invalid.

@@ -30,7 +30,7 @@ RECORD_DEADLINE_S = 0.06
 promised a result within 100 ms; the difference is a margin for a busy processor."""
 
 SECRET_DEADLINE_S = 0.08
-"""How long a process waits for the secret before its first permanent answer: almost all of the
+"""How long the first permanent answer of a process waits for the device's secret: almost all of the
 promised 100 ms, because without the secret the answer is lost."""
 
 
@@ -105,7 +105,7 @@ class Recorder:
     def _conclude_late(
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
-        """Conclude, in the ledger thread, an answer that waited in memory after `record` ended."""
+        """In the ledger thread, finish an answer that waited in memory after `record` returned."""
         recorded = result.recorded if isinstance(result, LedgerError) else result
         self._announce(process, definition, departure, recorded)
         process.uploader.go_on()

@@ -68,7 +68,7 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report that was sent. A refused report has a `Refusal` instead."""
+    """The outcome of a report that was sent. If the collector refused it, a `Refusal` is stored."""
 
     UNANSWERED = "unanswered"
     """The collector has not responded or could not be reached. The report is sent again."""
@@ -123,7 +123,9 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush; true if no report waits, except until its window has ended.
+    """The result of a flush. It is true if no report is left to send.
+
+    Reports that wait until their window has ended do not count.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
@@ -139,7 +141,7 @@ class Flushed(NamedTuple):
     due_s: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether no waiting report could be sent now."""
+        """Whether no report is left to send, except after the end of its window."""
         return self.outcome in (FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING)
 
 
@@ -229,7 +231,8 @@ class LatestProblem(NamedTuple):
 
     Attributes:
         sentence: the problem and its solution.
-        at_s: the ledger's time in Unix seconds, at most an hour before the problem occurred.
+        at_s: the Unix time of the problem, or up to an hour earlier, because the ledger stores its
+            time once an hour.
 
     """
 
@@ -278,8 +281,8 @@ class BudgetStatus(NamedTuple):
 
 
 WARN_AT = (0.8, 0.95)
-"""The default fractions of the lifetime ceiling. At the first, there is time left for a release
-that asks less. At the second, the device will soon stop reporting."""
+"""The fractions of the lifetime ceiling at which the app is called by default. At 0.8, there is
+time left for a release that asks fewer questions. At 0.95, the device will soon stop reporting."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
 """A callback that gets the reached fraction of the lifetime budget, and the budget's status."""
@@ -296,7 +299,10 @@ def warn(message: str, *arguments: object) -> None:
 
 
 class Suppression(Enum):
-    """A third state besides yes and no. Nothing is recorded, stored, sent or deleted."""
+    """The consent while telemetry is suppressed, for example by an environment variable.
+
+    Nothing is then recorded, stored, sent or deleted.
+    """
 
     SUPPRESSED = "suppressed"
 

@@ -1,4 +1,4 @@
-"""A model that ships with an app: it is read from the estimator's file and predicts on the device.
+"""A model that ships with an app: reads the estimator's file, and predicts on the device.
 
 The device encodes and scales features exactly as the estimator did when it learned the model.
 Nothing is recorded or sent.
@@ -27,7 +27,7 @@ SCHEMA: Final = 1
 """The schema of the file, which docs/reference/reports.md describes."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""Whether each kind of label is yes or no (True) or a number (False)."""
+"""Maps the kind of the label, which the model predicts, to whether the label is yes or no."""
 
 
 class ShippedModelError(HearsayError):
@@ -41,12 +41,12 @@ class ShippedModel:
     Attributes:
         name: the name of the metric whose reports the model was learned from.
         intercept: the constant term of the weighted sum.
-        norm: the maximum length of the vector of scaled features; None if each cell has its own
-            weight.
+        norm: the maximum length of the vector of scaled features, to which a longer vector is
+            shortened; None if the values of each feature are grouped into cells.
         features: the features, in the registry's order.
-        weights: for each feature, one weight per coordinate or, if `norm` is None, one per cell.
-        is_of_yes_and_no: whether the sum is the log-odds of yes; otherwise it is the predicted
-            number.
+        weights: for each feature, one weight per coordinate or, if ``norm`` is None, one per cell.
+        is_of_yes_and_no: whether the label is yes or no. If so, the weighted sum is the log-odds of
+            yes; otherwise, it is the predicted number.
 
     """
 

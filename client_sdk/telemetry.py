@@ -1,4 +1,4 @@
-"""The main object of the SDK, which an application creates and uses."""
+"""`Telemetry`, the object that an app creates to record answers and send reports."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Telemetry(Gathering, Consenting):
 
     A `Telemetry` never crashes the app or blocks it for long: `record` returns within 100 ms,
     `flush` within its timeout, and both return an outcome instead of raising errors. Unless it is
-    ``strict``, no answer and no metric name raises an error after construction; only methods that
-    act for the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the
-    object, parent and child may use it after a fork, and several processes may share a
-    ``data_dir``. Without consent, nothing is recorded, stored or sent. Construction then also ends
-    an earlier program's helper process, although its last request may still arrive.
+    ``strict``, a wrong metric name or an invalid answer raises no error; only methods that act for
+    the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the object,
+    parent and child may use it after a fork, and several processes may share a ``data_dir``.
+    Without consent, nothing is recorded, stored or sent. A helper process of an earlier program
+    (see ``sender``) then ends; its last request may still arrive.
 
-    As a context manager, the object is closed at the end of the block. If it is garbage-collected,
-    it closes without waiting.
+    Used in a ``with`` statement, the object is closed at the end of the block. If it is
+    garbage-collected, it closes without waiting.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -60,7 +60,7 @@ class Telemetry(Gathering, Consenting):
             cls = type("TrialTelemetry", (Trial, cls), {})  # noqa: PLW0642 the class to instantiate
         return object.__new__(cls)
 
-    def __init__(  # noqa: PLR0913 what differs between apps, named by the caller
+    def __init__(  # noqa: PLR0913 the settings of an app, passed by name
         self,
         registry: Registry | str | Path,
         *,
@@ -98,8 +98,8 @@ class Telemetry(Gathering, Consenting):
             upload_key: the secret that the collector requires, the same on every device.
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
                 only within your own network: anyone on the path can read and answer the uploads.
-            transport: how uploads are sent; HTTP by default. Only the default sends ``upload_key``.
-                A transport's ``post(body)`` returns a `client_sdk.Reply`, or None without a reply.
+            transport: an object that sends uploads instead of HTTP, without ``upload_key``. Its
+                ``post(body)`` returns a `client_sdk.Reply`, or None if there is no response.
             on_budget: called soon after a fraction of the lifetime budget has been spent, with the
                 fraction and a `BudgetStatus`: once per fraction and process, in the thread that
                 sends uploads. Uploads wait until the call returns; its errors are logged.
@@ -232,7 +232,7 @@ class Telemetry(Gathering, Consenting):
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Call `record`, but return its error: if raised, its frames would keep the value alive."""
+        """Call `record`, but return its error: a raised error would keep the answer in memory."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:
@@ -251,7 +251,7 @@ class Telemetry(Gathering, Consenting):
         return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric with a name, or an error that omits the name: it may be an answer."""
+        """Return the named metric, or an error without the name: it may be a misplaced answer."""
         definition: Metric | None = None
         with contextlib.suppress(Exception):  # an app may pass any object, even one whose hash raises an error
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above

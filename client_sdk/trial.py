@@ -53,7 +53,7 @@ _NOTHING: Final = object()
 
 
 class Trial(Gathering, Consenting):
-    """The part of a `client_sdk.Telemetry` that asks, sends and prints each step immediately.
+    """The methods of a `client_sdk.Telemetry` in a trial: they send at once and print each step.
 
     In the method resolution order, this class comes before `Telemetry`, whose methods it calls. The
     ledger is in a separate folder, and only the trial's collector counts the reports.
@@ -194,7 +194,7 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether a text about a subject differs from the previous text; remember the new text."""
+        """Whether ``news`` differs from the last text about the same subject; remember ``news``."""
         before, self._told[about] = self._told.get(about), news
         return before != news
 

@@ -21,8 +21,7 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The key of invalid answers in `Mistakes.counts`. `Recorded` has no such value, because the app
-gets the same result as for a valid answer."""
+"""The key of invalid answers in `Mistakes.counts`. The app gets the result of a valid answer."""
 
 
 class Mistakes:

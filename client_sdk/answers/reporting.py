@@ -67,8 +67,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and one result for 
 def key_of(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
     """Return the key of a window's charge.
 
-    If the device was charged for this window in another stratum, the key has the edition of that
-    stratum, so that the device does not pay twice.
+    If the device has paid for this window in another stratum, the key has that stratum's edition.
     """
     own = (definition.name, definition.edition, window.text)
     if not definition.strata or charges.slot(connection, own) is not None:

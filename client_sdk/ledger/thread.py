@@ -167,8 +167,7 @@ class LedgerThread:
     def do_first(self, work: Work) -> None:
         """Do work in a write transaction of its own, just before the next job that writes.
 
-        If this work fails, the next job fails, too, and the work is tried again before the
-        following one.
+        If it fails, the next job fails, too, and the work is done again before the job after that.
         """
         self._first.append(work)
 

@@ -122,7 +122,7 @@ class Departures:
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
-        """Return when a report recorded now is sent: with waiting reports, or at a random time."""
+        """Return when a report recorded now is sent: with others that wait, or at a random time."""
         if self._departure.at_s <= now_s:
             in_s = self.uniform(0.0, SPREAD_S)
             self._departure = Departure(now_s + in_s, clock_s + in_s)
