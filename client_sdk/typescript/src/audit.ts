@@ -1,10 +1,10 @@
 /**
  * Simulates devices for `hearsay-estimator audit --sdk "npx hearsay-audit hearsay.js"`. It reads lines of JSON from
- * standard input, and writes one line of JSON for each.
+ * standard input, and writes one line of JSON in response to each.
  *
- * A simulated device is the same as in an app, with three exceptions. Its store is in memory. Instead of being sent,
- * request bodies are returned to the audit, and count as accepted. And it has no ceilings and no last days, because a
- * device that has stopped reporting gives an audit nothing to measure.
+ * A simulated device runs the same code as an app, with three exceptions. Its ledger is in memory. Uploads are not
+ * sent, but returned to the audit, and count as accepted. And its budget and its questions never end, because a device
+ * that has stopped reporting gives an audit nothing to measure.
  */
 
 import { createInterface } from "node:readline";
@@ -21,7 +21,7 @@ interface Line {
   readonly at?: number;
 }
 
-/** Return the same questions, asked in every window forever. */
+/** Return the same questions without ceilings and without last days. */
 function withoutCeilings(registry: CompiledRegistry): CompiledRegistry {
   const { window } = registry.budget;
   const metrics = Object.entries(registry.metrics).map(([name, { expires, ...metric }]) => [name, metric] as const);

@@ -1,8 +1,8 @@
-/** A mechanism is a finite channel: it maps an input symbol to a random output symbol. */
+/** A mechanism as a finite channel: it maps one of k input symbols (answers) to a random one of m output symbols. */
 
 import type { Coins } from "./coins.js";
 
-/** The integers of a channel as the compiler writes them: as texts, because they may exceed 2^53. */
+/** The parameters of a channel, all integers, by name. They are written as texts, because they may exceed 2^53. */
 export type Integers = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Channel {
@@ -16,7 +16,7 @@ export interface Channel {
   likeliest(symbol: number): readonly number[];
 }
 
-/** Creates a channel from its integers. */
+/** Creates the channel that these integers define. */
 export type Mechanism = (integers: Integers) => Channel;
 
 /** Return one of a channel's integers. */
@@ -34,7 +34,7 @@ export function list(integers: Integers, name: string): bigint[] {
   return (integers[name] as readonly string[]).map(BigInt);
 }
 
-/** Return the sums of the first 1, 2, … weights. */
+/** Return the cumulative sums of weights: `[2, 3, 1]` becomes `[2, 5, 6]`. */
 export function sums(weights: readonly bigint[]): bigint[] {
   let sum = 0n;
   return weights.map((weight) => (sum += weight));

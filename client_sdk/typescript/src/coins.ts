@@ -1,10 +1,10 @@
 /**
- * Coins: the random decisions of a mechanism, which get them as an argument.
+ * Coins: the source of randomness, which a mechanism gets as an argument.
  *
- * `systemCoins` uses a new word from the system's generator for every decision. Nothing is seeded or buffered.
+ * `systemCoins` draws a new 64-bit word from the system's generator for every decision. Nothing is seeded or buffered.
  */
 
-/** A source of random decisions: the system's generator in an app, a script in a test. */
+/** A source of random decisions: the system's generator in an app, prepared numbers in a test. */
 export interface Coins {
   /** Return true with probability numerator / 2^64, for a numerator from 0 to 2^64. */
   bernoulli(numerator: bigint): boolean;
@@ -12,7 +12,7 @@ export interface Coins {
   below(bound: bigint): bigint;
 }
 
-/** The denominator of the probability of every coin. */
+/** The denominator of all probabilities. */
 export const COIN_SCALE = 1n << 64n;
 
 /** Coins from 64-bit words. Each word is uniform from 0 to 2^64 - 1. */
@@ -23,7 +23,7 @@ export class WordCoins implements Coins {
     return this.word() < numerator;
   }
 
-  /** Words above the largest multiple of the bound are rejected, because their remainders would favor low integers. */
+  /** Words from the largest multiple of the bound upwards are rejected: their remainders would favor low integers. */
   below(bound: bigint): bigint {
     const unbiased = COIN_SCALE - (COIN_SCALE % bound);
     for (;;) {

@@ -1,4 +1,4 @@
-/** The output of `hearsay-client compile`: questions and ceilings, ready to use. */
+/** The types of the module that `hearsay-client compile` writes: questions, ceilings and sentences. */
 
 import type { Integers, Mechanism } from "./channel.js";
 import type { Kinds, Vectors } from "./kinds/kind.js";
@@ -6,7 +6,7 @@ import type { Trial } from "./trial.js";
 
 export type WindowKind = "day" | "week" | "month";
 
-/** The part of an edition that describes the possible answers. */
+/** The possible answers to a question. They are part of what its edition identifies. */
 export interface DomainDefinition {
   readonly values?: readonly string[];
   readonly other?: string;
@@ -14,15 +14,15 @@ export interface DomainDefinition {
   readonly high?: string;
   readonly statistic?: string;
   readonly max?: number;
-  /** False if a number outside the range is invalid; otherwise, it counts as the nearer end of the range. */
+  /** False if a number outside the range is invalid; otherwise, such a number counts as the nearer end of the range. */
   readonly clip?: boolean;
-  /** If set, a report only reveals between which two of these thresholds the number is. */
+  /** If set, a report is about the interval between two of these thresholds in which the number lies. */
   readonly thresholds?: readonly string[];
   /** `log` if the number is rounded on the scale of log(1 + x). */
   readonly scale?: string;
   readonly max_items?: number;
   readonly prototypes?: string;
-  /** The number of points to which the number in a pair is rounded. */
+  /** For a pair of a group and a number: the number of points to one of which the number is rounded. */
   readonly points?: number;
   readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
 }
@@ -31,20 +31,21 @@ export interface CompiledMetric {
   readonly purpose: string;
   readonly kind: string;
   readonly domain: DomainDefinition;
-  /** The vectors of a `nearest`, in steps of its grid. The domain contains only their digest. */
+  /** For a question of kind `nearest`: its vectors, as integers in units of 2^-24. The domain contains only their
+   * digest. */
   readonly vectors?: Vectors;
   readonly window: WindowKind;
   /** The last day on which a window of the question may begin, such as 2027-12-31. */
   readonly expires?: string;
-  /** Whether a running count is stored until its window has ended. */
+  /** Whether a running count is stored on disk until its window has ended. */
   readonly persist?: boolean;
-  /** The purposes of the question. The user must agree to all of them or, if there are none, to everything. */
+  /** The purposes to all of which the user must agree. Without purposes, the user must agree to everything. */
   readonly consent?: readonly string[];
   readonly mechanism: string;
   readonly integers: Integers;
-  /** The edition of the question's reports. With strata, it is the edition of reports without a listed stratum. */
+  /** The edition of the question's reports; with strata, of the reports from devices without a listed stratum. */
   readonly edition: string;
-  /** A digest of the terms that a user agrees to with the question, without the cost of a report. */
+  /** A digest of what a user agrees to when agreeing to the question, except the cost of a report. */
   readonly terms: string;
   /** The edition of each public stratum, such as `platform=ios`. */
   readonly strata?: Readonly<Record<string, string>>;
@@ -63,9 +64,9 @@ export interface CompiledBudget {
 }
 
 export interface CompiledRegistry<Answers = Record<string, unknown>, Counts = string> {
-  /** For type checkers only: the answers by question, and the questions that are counts. */
+  /** For type checkers only: the type of each question's answers, and the names of persistent counts. */
   readonly types?: { readonly answers: Answers; readonly counts: Counts };
-  /** The format of this file. Another format is refused. */
+  /** The version of the module's format. Another version is refused. */
   readonly format: 1;
   readonly target: "web" | "node";
   readonly app: string;

@@ -1,5 +1,5 @@
 /**
- * The consent kit for pages: a dialog, and the choice in `localStorage`, which `forget` does not delete.
+ * Asks for consent in pages: shows a dialog, and stores the choice in `localStorage`, where `forget` leaves it.
  *
  *     telemetry.consent = await ask(registry, { collector });
  */

@@ -1,6 +1,6 @@
 /**
- * The consent kit for Node: a question on the terminal, and the choice in a file next to the ledger, which `forget`
- * does not delete.
+ * Asks for consent in Node: on the terminal. The choice is stored in a file next to the ledger, where `forget` leaves
+ * it.
  */
 
 import { randomUUID } from "node:crypto";
@@ -51,7 +51,7 @@ function mayExist(file: string): boolean {
   }
 }
 
-/** Replace the stored choice atomically. */
+/** Replace the stored choice completely, or leave it unchanged. */
 function replace(folder: string, text: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const draft = join(folder, `${FILE_NAME}.${randomUUID()}`);
@@ -107,7 +107,10 @@ export function typedAnswer<Answer extends string>(line: string, words: Readonly
   return chosen.length === 1 ? chosen[0] : undefined;
 }
 
-/** Whether this program may read from its terminal. The system would stop a program in the background. Linux only. */
+/**
+ * Whether this program may read from its terminal: the system would stop a program in the background. Known on
+ * Linux only.
+ */
 function isInForeground(): boolean {
   try {
     const [, , group, , , foreground] = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)!.split(" ");

@@ -1,4 +1,7 @@
-/** Pure functions that decide whether to report and whether a stored choice still applies, and describe this. */
+/**
+ * Pure functions that decide whether to report, decide whether a stored choice still applies, and describe the
+ * result.
+ */
 
 import type { CompiledMetric, CompiledRegistry } from "./compiled.js";
 import { SUPPRESSED, covers, type Consent, type Decision, type Rule } from "./decision.js";
@@ -30,7 +33,7 @@ export interface Choice {
 /** The user's answer; undefined if the user does not choose. */
 export type Answer = boolean | readonly string[] | undefined;
 
-/** Asks the user about the questions with these names, and shows these lines. It gets the sentences of the language. */
+/** Shows these lines, and asks the user about the questions with these names. `say` gives the wording in `language`. */
 export type Prompt = (names: readonly string[], lines: readonly string[], say: Say, language: string) => Promise<Answer> | Answer;
 
 /** If `DO_NOT_TRACK` or `CI` has one of these values, it counts as unset. */
@@ -87,7 +90,7 @@ function firstSet(environment: Environment, names: readonly string[]): string | 
  *
  * After a yes, new questions are withheld until the user has been asked about them. So are questions whose meaning has
  * changed or whose cost has risen. If a ceiling was raised or the collector moved to another host, every question is
- * withheld, and nothing is deleted. A no remains a no.
+ * withheld, and nothing is deleted. If the user has declined, they are not asked again.
  */
 export function standing(choice: Choice | undefined, registry: Registry, host: string): Decision {
   const everything = Object.keys(registry.metrics);
@@ -110,12 +113,12 @@ export function standing(choice: Choice | undefined, registry: Registry, host: s
   return { consent, rule: "choice", by, withheld, undecided: withheld.filter(isNewTo(choice.declined)) };
 }
 
-/** Numbers as in JSON. Beyond 2^53, the agreed and the current numbers are rounded in the same way. */
+/** Return a question's terms. Costs beyond 2^53 are rounded, but in the same way when the user agrees as later. */
 function termsOf({ terms, nanos, attos }: CompiledMetric): Terms {
   return [terms, Number(nanos), Number(attos)];
 }
 
-/** Return the app's ceilings. The name of the first ceiling contains its period. */
+/** Return the app's ceilings by name, with `per_window` renamed to its period, such as `per_week`. */
 function ceilingsOf({ budget: { window, per_window, ...others } }: Registry): Readonly<Record<string, number>> {
   const ceilings = Object.entries({ [`per_${window}`]: per_window, ...others });
   return Object.fromEntries(ceilings.map(([ceiling, most]) => [ceiling, Number(most)]));

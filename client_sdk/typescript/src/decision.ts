@@ -2,7 +2,10 @@
 
 import { HearsayError } from "./errors.js";
 
-/** A third state besides yes and no: nothing is recorded, stored, sent or deleted. It is null, which is falsy. */
+/**
+ * The consent while telemetry is suppressed: nothing is recorded, stored, sent or deleted. It is null, which is
+ * falsy.
+ */
 export const SUPPRESSED = null;
 
 /** True for everything, false for nothing, or the purposes that the user agreed to; null while suppressed. */

@@ -26,13 +26,13 @@ const STATUSES: Readonly<Record<number, keyof typeof FAILURES>> = {
   504: "gateway",
 };
 
-/** Return the cause of an HTTP status that brings no verdict, or of an error of fetch. */
+/** Return the reason that an HTTP status other than success, or an error thrown by `fetch`, indicates. */
 export function causeOf(failure: unknown, hasKey: boolean): keyof typeof FAILURES {
   if (typeof failure === "number") return failure === 401 && !hasKey ? "no_key" : (STATUSES[failure] ?? "status");
   return (failure as Partial<Error> | undefined)?.name === "TimeoutError" ? "timeout" : "hidden";
 }
 
-/** Return what is wrong with the collector and what to do about it, of a status or an error of fetch. */
+/** Return a message for a status or an error thrown by `fetch`: what is wrong with the collector, and what to do. */
 export function explain(
   failure: unknown,
   hasKey: boolean,

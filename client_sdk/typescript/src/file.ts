@@ -1,14 +1,16 @@
 /**
  * Stores the state in the files of a folder, safely despite kill -9, power loss and other processes.
  *
- * Each commit creates a new file `state.N`. The file is written under another name and made durable, and is then linked
- * to its final name. If two processes both commit N, the link of one of them fails, and that process tries again on the
- * state of the other. There is no lock that a killed process could leave behind. A process may sleep until another has
- * made N + 1 and deleted N, and then link N. It then finds a later state without its own mark, and tries again on that
- * state.
+ * Each commit creates a new file `state.N`, with the next number N. The file is first written to disk under another
+ * name, a draft, and then linked to its final name. If two processes both try to commit N, one link fails, and its
+ * process repeats its work on the other's state. No lock is needed, which a killed process could leave behind.
+ *
+ * A process may also be paused for so long that others have committed later states and deleted N, so that its link
+ * succeeds although its state is out of date. Therefore each commit adds a random mark to the state. If the latest
+ * state lacks the process's own mark, the process repeats its work on this state.
  *
  * A state may contain a true count, or a history that the user erases later. Therefore a commit empties the files of
- * all earlier states. Opting out also deletes what other processes were about to write.
+ * all earlier states. Opting out also deletes the drafts of other processes.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,10 +20,13 @@ import { HearsayError } from "./errors.js";
 import { contradicts, mark, originOf, type Origin } from "./origin.js";
 import type { State, Store } from "./state.js";
 
-/** The number of commits whose marks a state contains: far more than others make between two steps of a process. */
+/** A state contains the marks of this many latest commits: far more than others make between two steps of a process. */
 const MARKS = 256;
 
-/** How many earlier states remain as empty files: a listing may miss a file that is created at the same time. */
+/**
+ * How many earlier states remain as empty files, because a folder's listing may miss a file that is just being
+ * created.
+ */
 const KEPT = 8;
 
 /** A draft of at least this age belongs to a process that was killed. */
@@ -45,7 +50,7 @@ export class FileStore implements Store {
   readonly #folder: string;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Store a path, which remains valid if the program changes its working directory, and perhaps a subfolder. */
+  /** Take the app's folder, and the name of a subfolder if the ledger is in one. */
   constructor(folder: string, within = "") {
     this.#folder = resolve(folderOf(folder), within);
   }
@@ -54,7 +59,7 @@ export class FileStore implements Store {
     return (await this.#latest().catch(rethrown)) > 0;
   }
 
-  /** One process does its work in sequence. */
+  /** As `Store` says. The calls of one process run one after another. */
   transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
     const turn = this.#turn.then(() => this.#commit(work)).catch(rethrown);
     this.#turn = turn.catch(() => undefined);
@@ -95,7 +100,7 @@ export class FileStore implements Store {
     }
   }
 
-  /** Create the folder and the file that identifies it; return where it was created. */
+  /** Create the folder and the file that identifies it; return that file's origin. */
   async #made(): Promise<Origin> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await mark(join(this.#folder, ORIGIN));
@@ -135,7 +140,7 @@ export class FileStore implements Store {
     return true;
   }
 
-  /** Empty the states before a number, delete those far before it, and delete drafts older than an age. */
+  /** Empty the states before `latest`, delete those far before it, and delete drafts of at least the age `draftMs`. */
   async #tidy(latest: number, draftMs: number): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const [path, number] = [join(this.#folder, name), numberOf(name)];
@@ -191,7 +196,7 @@ async function modifiedMs(path: string): Promise<number> {
   );
 }
 
-/** Throw an error again. For an error of the system, the message says which file cannot be used, and why. */
+/** Throw an error again. If the system raised it, its message then says which file cannot be used, and why. */
 function rethrown(error: unknown): never {
   throw codeOf(error) === undefined ? error : new HearsayError((error as Error).message);
 }

@@ -16,8 +16,8 @@ export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
 export interface BrowserOptions extends Omit<Options, "store" | "alone" | "explain"> {
   /**
-   * Whether to record in a frame within a page of another site. Browsers give such a frame separate storage, and
-   * therefore a separate budget, for each site that contains the frame.
+   * Whether to record in a frame within a page of another site. Browsers give such a frame a separate storage for each
+   * site that contains it, and therefore a separate budget.
    */
   readonly allowPartitioned?: boolean;
 }

@@ -1,8 +1,9 @@
 /**
  * Stores the state in IndexedDB, as one document in one object store.
  *
- * Transactions that may write to an object store run in sequence, across all tabs and workers of an origin. A
- * transaction ends when a task waits for anything else. Therefore all work within a transaction is synchronous.
+ * Transactions that may write to an object store run one after another, across all tabs and workers of an origin. A
+ * transaction ends as soon as its code waits for anything outside it. Therefore all work within a transaction is
+ * synchronous.
  */
 
 import type { State, Store } from "./state.js";
@@ -28,7 +29,7 @@ export class IndexedDbStore implements Store {
       throw error;
     }));
     return new Promise((resolve, reject) => {
-      // Some browsers acknowledge a relaxed transaction before it is on disk.
+      // With the default durability, some browsers complete a transaction before it is on disk.
       const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
       const store = transaction.objectStore(STORE);
       let result: T;

@@ -9,13 +9,13 @@ import { SUPPRESSED, consentOf, type Decision } from "./decision.js";
 import { HearsayError } from "./errors.js";
 import { sentencesIn } from "./sentences.js";
 
-/** The environment of an app: what may override the user's choice, and where the choice is stored. */
+/** What an app runs in: the settings that may override the user's choice, and the place where the choice is stored. */
 export interface Place {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: readonly string[];
   /** Return the stored choice as a text, or null if there is none that can be read. */
   read(): string | null;
-  /** Replace the stored choice atomically. */
+  /** Replace the stored choice completely, or leave it unchanged. */
   write(text: string): void;
 }
 
@@ -51,7 +51,10 @@ export interface Kit<Own extends Settings> {
   readonly ask: (registry: Registry, settings: Own & { readonly language?: string; readonly prompt?: Prompt }) => Promise<Decision>;
 }
 
-/** Return the functions that an app calls, given its environment and a default prompt. */
+/**
+ * Return the functions that an app calls. `placeOf` returns its environment, and `ready` is the prompt
+ * if the app passes none.
+ */
 export function kit<Own extends Settings>(placeOf: (registry: Registry, settings: Own) => Place, ready: Prompt): Kit<Own> {
   const current: Kit<Own>["current"] = (registry, settings) => {
     const place = placeOf(registry, settings);

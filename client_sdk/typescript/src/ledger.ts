@@ -1,5 +1,5 @@
 /**
- * The budget, as pure decisions on a state.
+ * The budget: pure functions that decide about a state whether a report can be charged.
  *
  * A charge records its day. The amount spent within a period is the sum over the period's days. Therefore a new
  * registry with another period does not renew the budget.
@@ -15,7 +15,7 @@ const ABSURD_S = 253_370_764_800;
 /** How far a clock may be set back. The ledger's time pauses until the clock has caught up. */
 const CLOCK_BACK_S = DAY_S;
 
-/** After this many days, neither the sum of a day nor the report of a window is needed. */
+/** After this many days, neither the amount spent on a day nor the record of a window's report is needed. */
 const REMEMBERED_DAYS = 70;
 
 export type Charge = "charged" | "already_recorded" | "out_of_budget" | "first_window";
@@ -28,7 +28,7 @@ export function advance(state: State, clockS: number): number | undefined {
   return Math.max(clockS, state.latestS);
 }
 
-/** Charge the report of a window to a day, if it is the first report and all ceilings allow it. */
+/** Charge a window's report to a day, if it is the window's first report and all ceilings allow it. */
 export function charge(
   state: State,
   [name, metric]: readonly [string, CompiledMetric],
@@ -58,7 +58,7 @@ export function charge(
   return "charged";
 }
 
-/** Return the amount spent in the window of a kind that contains a day, in billionths. */
+/** Return the billionths of epsilon spent in the day, week or month (`kind`) that contains a day. */
 export function spentIn(state: State, kind: WindowKind, day: number): bigint {
   const { firstDay, endDay } = windowOn(kind, day);
   let sum = 0n;

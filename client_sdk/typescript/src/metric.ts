@@ -7,7 +7,7 @@ import { OutsideDomainError } from "./errors.js";
 import type { Domain, Kinds } from "./kinds/kind.js";
 import type { Say } from "./sentences.js";
 
-/** The mechanisms and kinds that the questions of a registry share. */
+/** The mechanisms and kinds that the questions of a registry use, by name. */
 type Tables = Pick<CompiledRegistry, "mechanisms" | "kinds">;
 
 /** A device's values of public variables, such as `{ platform: "ios" }`. They are sent unperturbed. */
@@ -37,7 +37,10 @@ export class Metric {
     return new OutsideDomainError(`${this.name} expects ${this.domain.expected}`);
   }
 
-  /** Return the input symbol of a true answer; undefined if it is invalid, or if its own methods throw. */
+  /**
+   * Return the input symbol of a true answer; undefined if the answer is invalid, or if it is an object that
+   * throws.
+   */
   encode(answer: unknown, coins: Coins, domain = this.domain): number | undefined {
     try {
       return domain.encode(answer, coins);
@@ -62,7 +65,7 @@ export class Metric {
     return valid(addend, () => pick(coins, inputs), note);
   }
 
-  /** Return the meaning of a reported symbol in words: the answers for which it is most likely. */
+  /** Describe a reported symbol in words, by the answers for which it is most likely. */
   reported(symbol: number, say: Say): string {
     const inputs = this.channel.likeliest(symbol);
     const label = (input: number) => this.domain.label(input, say);
@@ -77,7 +80,7 @@ export class Metric {
     return first ? say("reported.or", { first, last }) : last;
   }
 
-  /** Whether an edition belongs to this definition, in any stratum. */
+  /** Whether this definition has this edition, in any stratum. */
   means(edition: string): boolean {
     return [this.compiled.edition, ...Object.values(this.compiled.strata ?? {})].includes(edition);
   }

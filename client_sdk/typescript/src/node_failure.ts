@@ -33,7 +33,7 @@ const CODES: readonly (readonly [RegExp, Failure])[] = [
   [/redirect/, "redirect"],
 ];
 
-/** Return the cause of a status, or of an error of fetch, which wraps others. */
+/** Return the reason that a status, or an error thrown by `fetch` with the errors that it wraps, indicates. */
 export function causeInNode(failure: unknown, hasKey: boolean): Failure {
   if (typeof failure === "number") return failure === 407 ? "proxy" : causeOf(failure, hasKey);
   const { name, code, cause, message } = (failure ?? {}) as Partial<Error & { code: unknown }>;

@@ -1,10 +1,9 @@
 /**
- * Distinguishes a ledger's folder from a copy, by the inode and the creation time (birth) of a file in it, and by the
- * machine.
+ * Tells a ledger's folder from a copy, by the inode and the creation time (birth) of a file in it, and by the machine.
  *
- * On a new disk, a copy may get the inode number that the original has on its own disk, but its birth is the time of
- * copying. Inode, birth and machine survive a reboot, a new mount and a new name of the folder. An unknown value is
- * null and proves nothing.
+ * A copy on another disk may happen to have the same inode number as the original, but its birth is the time of
+ * copying. Rebooting, mounting the disk again and renaming the folder change none of the three values. An unknown value
+ * is null, and is not compared.
  */
 
 import { createHash } from "node:crypto";
@@ -51,7 +50,10 @@ export async function originOf(path: string): Promise<Origin | undefined> {
   };
 }
 
-/** Whether two origins cannot belong to one folder. A ledger from a machine without an id is valid on any machine. */
+/**
+ * Whether two origins belong to different folders. A ledger from a machine without an id is accepted on any
+ * machine.
+ */
 export function contradicts(noted: Origin, found: Origin): boolean {
   const differ = (one: string | null, other: string | null) => one !== null && other !== null && one !== other;
   const isElsewhere = noted.machine !== null && noted.machine !== found.machine;

@@ -12,13 +12,16 @@ const MOST_REPORTS = 64;
 /** The maximum number of reports in the queue. A longer queue is a sign of an error, and must not fill the disk. */
 const MOST_WAITING = 1000;
 
-/** Reports that wait for the end of their window are sent at a random time within six hours after it. */
+/** A report that waits for the end of its window is sent at a random time in the six hours after that. */
 const RELEASE_SPREAD_S = 6 * 3600;
 
 /** How long a request may take, in seconds. */
 export const TIMEOUT_S = 20;
 
-/** Outside a flush, a retry follows another upload after up to a quarter of an hour, so as not to link the two. */
+/**
+ * After an upload, another one is retried only after up to a quarter of an hour, so as not to link the two. A flush
+ * does not wait.
+ */
 const APART_S = 900;
 
 const HOUR_S = 3600;
@@ -27,8 +30,9 @@ const HOUR_S = 3600;
 const MOST_ATTEMPTS = 40;
 
 /**
- * How often a temporarily refused report is sent again, as in the Python SDK: each time alone, at a random time.
- * Otherwise the response would decide the time, and a second upload would reveal the same device.
+ * How often a temporarily refused report is sent again, as in the Python SDK: each time in an upload of its own, at a
+ * random time. If it came with other reports, or directly after the refusal, the collector would learn that they are
+ * from the same device.
  */
 const MOST_ALONE = 4;
 
@@ -44,7 +48,10 @@ export type Reply =
     }
   | undefined;
 
-/** The outcome of an upload: `refused` if some reports were not counted, `noted` if another tab has stored it first. */
+/**
+ * The outcome of an upload: `refused` if some reports were not counted, `noted` if another tab has already stored
+ * it.
+ */
 export type Outcome = "sent" | "refused" | "waiting" | "noted";
 
 /** Put a report into the queue. */
@@ -52,7 +59,7 @@ export function enqueue(state: State, report: Waiting): void {
   if (state.queue.push(report) > MOST_WAITING) drop(state, "queue_full", state.queue.splice(0, 1).length);
 }
 
-/** Return a random instant within the hours after the end of a window. */
+/** Return a random time in the six hours after the end of a window. */
 export function afterWindow(endDay: number, coins: Coins): number {
   return endDay * DAY_S + pick(coins, RELEASE_SPREAD_S);
 }
@@ -86,22 +93,24 @@ function endS(window: string): number {
 
 const isOpen = (nowS: number) => ({ window }: Waiting): boolean => nowS < endS(window) + GRACE_S;
 
-/** Whether a report waits for another time than the end of its window. */
+/** Whether a report or an upload waits for a reason other than that its window has not ended. */
 export function isHeld({ sent, queue }: State): boolean {
   return sent.length > 0 || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < endS(window));
 }
 
-/** Return when to send next: within a day, because of counts, and of reports from other tabs. */
+/**
+ * Return when to look again for something to send: within a day at most, because of counts and of other tabs'
+ * reports.
+ */
 export function dueS({ sent, queue }: State, nowS: number): number {
   const leaving = [...sent, ...queue].map(({ releaseS = 0 }) => releaseS);
   return Math.max(nowS, Math.min(nowS + DAY_S, ...leaving));
 }
 
 /**
- * Store the outcome of an upload; return it, and the reason if the upload was refused. Another tab may have done so
- * first.
+ * Store the outcome of an upload, unless another tab has done so; return it, with the reason if it was refused.
  *
- * Only a valid verdict can stop questions, because any other response may come from an intermediary.
+ * Only a valid verdict can stop questions, because any other response may come from another server on the way.
  */
 export function conclude(
   state: State,
@@ -155,7 +164,10 @@ function shuffled<T>(left: T[], coins: Coins): T[] {
   return drawn;
 }
 
-/** Return the result of parsing a body; undefined if this fails, because an intermediary may have responded. */
+/**
+ * Return the result of `read`, which parses a body; undefined if it fails, because another server may have
+ * responded.
+ */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -20,7 +20,10 @@ export function exact(number: unknown): Rational | undefined {
   return exponent > 0 ? [whole * scale, 1n] : [whole, scale];
 }
 
-/** Return (number - low) / (high - low) times `cells`. */
+/**
+ * Return how many of `cells` equal steps from low to high the number is above low: (number - low) / (high - low) ·
+ * cells.
+ */
 export function position(number: Rational, low: Rational, high: Rational, cells: bigint): Rational {
   const [above, range] = [difference(number, low), difference(high, low)];
   return [above[0] * range[1] * cells, above[1] * range[0]];

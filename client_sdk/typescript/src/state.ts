@@ -2,7 +2,7 @@
 
 import type { Report } from "./wire.js";
 
-/** Data of a question, with the question's purposes at that time: a later registry may lack the question. */
+/** Data about a question, with the purposes that the question had, because a later registry may lack the question. */
 export interface Purposed {
   readonly metric: string;
   readonly consent?: readonly string[] | undefined;
@@ -12,7 +12,10 @@ export interface Purposed {
 export interface Waiting extends Report, Purposed {
   /** The Unix time before which the report is not sent. */
   releaseS?: number | undefined;
-  /** How often the report was refused temporarily. Such a report is sent alone, because it would link other reports. */
+  /**
+   * How often the report was refused temporarily. It is then sent alone: the collector would recognize it, and
+   * learn that reports in the same upload are from the same device.
+   */
   refused?: number;
 }
 
@@ -45,7 +48,7 @@ export interface State {
   readonly createdDay: number;
   /** The latest instant that the ledger has seen, in Unix seconds. It never goes back. */
   latestS: number;
-  /** Whether the user has opted out since an app last stored that the user agrees. */
+  /** Whether the user has opted out, and has not agreed again since. */
   optedOut: boolean;
   /** The total amount spent, in billionths of epsilon and units of 10^-18 of delta. */
   lifeNanos: string;
@@ -56,9 +59,9 @@ export interface State {
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];
-  /** Whether a collector has stopped each edition that a registry has named, as `metric:edition`. */
+  /** Each edition that a registry has defined, as `metric:edition`, and whether a collector has stopped it. */
   editions: Record<string, boolean>;
-  /** Uploads that have no response yet. Like the history, they are limited by the lifetime budget. */
+  /** Uploads that have no response yet. The lifetime budget limits their number. */
   sent: Sent[];
   /** All reports that were sent. The lifetime budget limits their number. */
   history: Left[];

@@ -1,4 +1,4 @@
-/** The main object of the SDK, which an app creates and uses. */
+/** `Telemetry`, the object that an app creates to record answers and send reports. */
 
 import { pick, systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
@@ -21,7 +21,7 @@ export type Recorded =
   | "counted"
   | "already_recorded"
   | "out_of_budget"
-  /** The ledger is new. The amount spent in this window before the storage was deleted is unknown. */
+  /** This device's storage is new. What was spent in this window, before storage was perhaps deleted, is unknown. */
   | "first_window"
   | "no_consent"
   /** The environment or the machine suppresses telemetry. */
@@ -34,7 +34,7 @@ export type Recorded =
   /** The storage, the clock or the frame cannot be used. `problem` says why. */
   | "unavailable";
 
-/** The outcome of a flush, named as in the Python SDK. `problem` says more. */
+/** The outcome of a flush, with the names of the Python SDK. `problem` says more. */
 export type Flushed =
   /** The collector has counted all reports that waited. */
   | "sent"
@@ -85,16 +85,19 @@ export interface Options {
   readonly clock?: () => number;
   readonly coins?: Coins;
   readonly fetch?: typeof globalThis.fetch;
-  /** Says why a collector cannot be used, of a status or an error of fetch. */
+  /** Returns a message that says why a collector cannot be used, from a status or an error thrown by `fetch`. */
   readonly explain?: (failure: unknown, hasKey: boolean) => string;
   /** Runs a task unless the same task runs in another tab. */
   readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
 }
 
-/** Reports are sent at a random instant within a minute: their arrival must not reveal when the user did something. */
+/**
+ * A report is sent at a random time within a minute, so that its arrival does not reveal when the user did
+ * something.
+ */
 const SPREAD_MS = 60_000;
 
-/** The same size as for an upload, as in the Python SDK. A collector's response is far smaller. */
+/** The maximum size of a response, as in the Python SDK. A collector's response is far smaller. */
 const MOST_REPLY_BYTES = 65_536;
 
 const ADDRESS = /^https?:\/\/(?!\/)[^\s?#@\\]+$/;
@@ -104,7 +107,10 @@ const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 
 const NANOS = 1e9;
 
-/** How long a provided function may take, and how long a flush does not send the placeholder for its answer. */
+/**
+ * How long a function passed to `provide` may take, and how long the report with a random answer, which its result
+ * may replace, is not sent even by a flush.
+ */
 const CALL_MS = 5_000;
 const HELD_S = 7;
 
@@ -132,7 +138,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coins: Coins;
   readonly #clock: () => number;
   #consent: Consent = false;
-  /** The questions that the user has not agreed to, and the declined questions among them, whose data is deleted. */
+  /**
+   * The questions that the user has not agreed to, and those of them that the user has declined, whose data is
+   * deleted.
+   */
   #withheld: readonly string[] = [];
   #declined: readonly string[] = [];
   /** How often the app passed an invalid answer or an unknown name. Stored data must not reveal these numbers. */
@@ -277,7 +286,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     clearTimeout(provided.timer);
     provided.timer = setTimeout(() => void this.#call(provided), inS * 1000);
     (provided.timer as Timer).unref?.();
-    if (!String(key).includes(" ")) return; // not the key of a report, but the reason why there is none
+    if (!String(key).includes(" ")) return; // not a report's key, but the outcome: why there is no report
     const symbol = await this.#answered(metric, answer);
     await this.#transact((state) => {
       state.queue = state.queue.map((each) => (keyOf(each) === key && !each.refused ? { ...each, symbol } : each));
@@ -419,7 +428,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     });
   }
 
-  /** Do the work that is due and then `work`, in one transaction. Without consent, the storage is not opened. */
+  /**
+   * Do the work that the calendar makes due, and then `work`, in one transaction. Without consent, no storage is
+   * opened.
+   */
   async #transact<T>(
     work: (state: State, nowS: number) => T,
     agreesAnew = false,
@@ -439,7 +451,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
           return [undefined, "unavailable"];
         }
         this.#trouble = undefined;
-        // drop what was withdrawn, however late the storage responds, and whatever the user has decided since
+        // delete what the user has withdrawn, even if the storage responds late or the user has changed their mind again
         this.#withdraw(state, agreed);
         if (!this.#consent) return [this.#consent === false ? state : undefined, this.#refusal];
         name(state, this.#registry);
@@ -496,7 +508,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return ((await store.exists()) && (await store.transact((state) => [undefined, state]))) || fresh(0);
   }
 
-  /** Send waiting reports; if hurried, also send uploads again before their planned time. */
+  /** Send waiting reports; if `hurried`, also send uploads again before their planned time. */
   protected async send(hurried: boolean): Promise<Flushed> {
     if (!this.#consent) return this.#refusal;
     const alone = this.#options.alone ?? ((task) => task());
@@ -544,7 +556,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       return { status, headers, body: await textOf(response) };
     } catch (error) {
       this.#unsent = this.#explain(error);
-      return undefined; // no response, or a refused, slow or oversized one: the same upload is sent again
+      return undefined; // no response, or one that is blocked, slow or too large: the same upload is sent again
     }
   }
 
@@ -552,7 +564,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return (this.#options.explain ?? explain)(failure, !!this.#options.uploadKey);
   }
 
-  /** Send within a minute after an instant, or after an earlier one that was named before. */
+  /** Set the timer to send within a minute after this time, unless it is already set for an earlier one. */
   #sendFrom(dueS: number, nowS: number): void {
     if (this.#options.sends === false || dueS >= this.#timedS) return;
     this.#timedS = dueS;
@@ -569,7 +581,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 }
 
-/** Return the body of a response; give up a body that is longer than any response of a collector. */
+/** Return the body of a response; throw an error if it is longer than any response of a collector. */
 function textOf({ body }: Response): Promise<string> {
   let left = MOST_REPLY_BYTES;
   const bounded = new TransformStream<Uint8Array, Uint8Array>({

@@ -1,8 +1,8 @@
 /**
  * A trial of an app: prints each step of an answer on the console as it happens.
  *
- * Modules written by `hearsay-client compile --trial` import this. A page for users does not contain it. Trials are for
- * developers; no other part of the SDK shows true answers.
+ * Only modules written by `hearsay-client compile --trial` import this one, so that pages for users do not contain it.
+ * Trials are for developers; no other part of the SDK shows true answers.
  */
 
 import { systemCoins } from "./coins.js";

@@ -10,19 +10,19 @@ export const GRACE_S = 3 * DAY_S;
 const LATEST_YEAR = 9998;
 
 export interface Window {
-  /** The window's name in reports: 2026-11-20, 2026-W47 or 2026-11. */
+  /** The window's name in reports, such as 2026-11-20 (a day), 2026-W47 (a week) or 2026-11 (a month). */
   readonly text: string;
   /** The first day of the window, and the first day after it. */
   readonly firstDay: number;
   readonly endDay: number;
 }
 
-/** Return the window of a kind that contains an instant, given in Unix seconds. */
+/** Return the day, week or month (`kind`) that contains an instant, given in Unix seconds. */
 export function windowOf(kind: WindowKind, instantS: number): Window {
   return windowOn(kind, Math.floor(instantS / DAY_S));
 }
 
-/** Return the window of a kind that contains a day. */
+/** Return the day, week or month (`kind`) that contains a day. */
 export function windowOn(kind: WindowKind, day: number): Window {
   if (kind === "day") return { text: dayText(day), firstDay: day, endDay: day + 1 };
   if (kind === "week") return week(7 * Math.floor((day + 3) / 7) - 3); // 1970-01-01 was a Thursday

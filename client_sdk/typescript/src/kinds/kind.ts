@@ -7,7 +7,7 @@ import type { Say } from "../sentences.js";
 export interface Domain {
   /** The valid answers, in words. */
   readonly expected: string;
-  /** The number of answers; 0 if they are points of a grid. */
+  /** The number of possible answers; 0 if they are numbers, which are rounded to a grid. */
   readonly size: number;
   /** Return the input for an invalid answer. Without this method, the input is drawn uniformly. */
   draw?(coins: Coins): number;
@@ -17,10 +17,13 @@ export interface Domain {
   label(input: number, say: Say): string;
 }
 
-/** Creates the domain of a question for a channel with this number of inputs. A pair uses `kinds` for its parts. */
+/**
+ * Creates a question's domain, for a channel with this number of inputs. For a pair, `kinds` creates its two
+ * domains.
+ */
 export type Kind = (definition: DomainDefinition, inputs: number, kinds: Kinds, vectors?: Vectors) => Domain;
 
-/** Vectors of the same length, in steps of a grid. */
+/** Vectors of the same length, with integer coordinates. */
 export type Vectors = readonly (readonly number[])[];
 
 export type Kinds = Readonly<Record<string, Kind>>;

@@ -17,9 +17,10 @@ export const category: Kind = named;
 export const ordinal: Kind = category;
 
 /**
- * One member of the set, padded with different dummies, is drawn: the draw hides the set, too. A channel with as many
- * inputs as values asks for one value, whatever the set has; 2 j + 1 is yes to value j. A channel of pairs of K elements
- * has K * K inputs: two elements are drawn.
+ * A set of values. It is padded to its maximum size with different dummies, and one of its elements is drawn at random
+ * and reported. This draw makes the set more private, too. If the channel has as many inputs as there are values, one
+ * of all values is drawn instead, and the report says whether the set contains it: input 2 j + 1 is yes to value j, and
+ * 2 j is no. If the channel has inputs for pairs of K elements, K * K in all, two elements are drawn.
  */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];

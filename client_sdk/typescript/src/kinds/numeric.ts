@@ -25,7 +25,7 @@ export const number: Kind = (definition, inputs) => {
   };
 };
 
-/** Return a function that prints the ends of a cell between two thresholds. */
+/** Return a function that prints the range between two thresholds. */
 function cellsOf(ends: readonly Rational[]): Domain["label"] {
   return (input, say) => {
     const [low, high] = [0, 1].map((end) => written(ends[input + end]!, DECIMALS, say));
@@ -70,8 +70,8 @@ function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string)
 /**
  * Return one of the two grid points next to a number. The nearer point is more likely. This draws one coin.
  *
- * A number outside the range is invalid, or counts as the nearer end if it is clipped. Grid points have equal
- * distances, either in the numbers or in log(1 + x).
+ * A number outside the range is invalid or, with `clip`, counts as the nearer end. Grid points have equal distances,
+ * either as numbers x or as log(1 + x).
  */
 function onGrid(
   given: Rational,

@@ -46,7 +46,7 @@ export const balancedDesign: Mechanism = (integers) => {
       const element = values(starter)[kept ? member : blockSize + lie]!;
       return (starter * factors.length + place) * points + modulo(value - factors[place]! * element, points);
     },
-    /** A block may contain no input, because there are more points than inputs. Then all inputs are equally likely. */
+    /** A block may contain no input, because there are more points than inputs. All inputs are then equally likely. */
     likeliest(symbol) {
       const base = Math.floor(symbol / points);
       const members = values(Math.floor(base / factors.length)).slice(0, blockSize);

@@ -7,13 +7,19 @@
 import { big, list, range, small, upTo, type Channel, type Integers, type Mechanism } from "../channel.js";
 import type { Coins } from "../coins.js";
 
-/** Bands of the same width. All symbols within the band have one weight, and all others have another weight. */
+/**
+ * Bands of symbols, all of the same width, one for each place: the answer's position on a grid. Symbols within the
+ * band of the answer are reported with one probability, and all others with a lower one.
+ */
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
   /** Return the first and the last place whose band contains a symbol. */
   places(symbol: number): readonly [number, number];
-  /** Return the symbol that `drawn`, from 0 to total - 1, selects, with the same steps inside and outside the band. */
+  /**
+   * Return the symbol that the random number `drawn`, from 0 to total - 1, selects. The steps are the same inside
+   * and outside the band.
+   */
   pick(place: number, drawn: bigint): number;
 }
 
@@ -45,7 +51,10 @@ export const squareWave: Mechanism = (integers) => {
   };
 };
 
-/** Return the channel of bands at uneven knots. The first coin selects one of two bands, the second coin the symbol. */
+/**
+ * Return the channel of bands at uneven places (knots). The first coin selects one of two bands; the second, the
+ * symbol.
+ */
 export const optimalMean: Mechanism = (integers): Channel => {
   const steps = list(integers, "steps").map(Number);
   const bands = bandsOf(steps.length + 1, integers);

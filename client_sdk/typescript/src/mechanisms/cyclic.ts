@@ -1,4 +1,7 @@
-/** Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a shift of one of a few base blocks. */
+/**
+ * Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a block of values, which is a base block
+ * whose values are all shifted by the same number.
+ */
 
 import { big, modulo, rising, small, type Channel, type Mechanism } from "../channel.js";
 import { pick, type Coins } from "../coins.js";
@@ -14,7 +17,7 @@ export const cyclicDesign: Mechanism = (integers) =>
     big(integers, "keep_numerator"),
   );
 
-/** Return the channel of all shifts of the base blocks. A member and a non-member are always drawn. */
+/** Return the channel of all shifts of the base blocks. A member and a non-member of a block are always drawn. */
 export function cyclic(inputs: number, blockSize: number, baseBlocks: number, keep: bigint): Channel {
   const orders = new Map<number, number[]>();
 

@@ -1,4 +1,4 @@
-/** A tree whose leaves are ordered points: a coin draws a level, and a channel reports the point's node there. */
+/** A tree whose leaves are the ordered answers: a coin draws a level, and a channel reports the answer's node on it. */
 
 import { list, range, small, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";

@@ -1,6 +1,7 @@
 /**
- * Projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022, section 3): a reported point of PG(t-1, q)
- * supports all points that are orthogonal to it.
+ * Projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022, section 3): answers and symbols are points of
+ * the projective space PG(t-1, q). Each point that is orthogonal to the answer's point is reported with a higher
+ * probability than any other point.
  *
  * A point is represented by its canonical vector over Z_q, read as an integer in base q. All integers are far below
  * 2^53.
@@ -15,7 +16,7 @@ export const projectiveGeometry: Mechanism = (integers) => {
   const { powers, firsts, number: vector, point: pointOf } = geometry(prime, dimension);
   const [orthogonal, others] = [firsts[dimension - 1]!, powers[dimension - 1]!];
 
-  /** Return the inner product of two vectors of t - 1 coordinates, always in as many steps. */
+  /** Return the inner product of two vectors of t - 1 coordinates. The number of steps is always the same. */
   function product(left: number, right: number): number {
     let sum = 0;
     for (let place = 1; place < dimension; place++) {

@@ -16,7 +16,10 @@ function likeliest(symbol: number): number[] {
 /** Randomized response on the two ends of a range. */
 export const oneBit: Mechanism = randomizedResponse;
 
-/** Randomized response to one of several questions, which the kind has drawn. Symbol 2 j + 1 is yes to question j. */
+/**
+ * Randomized response about one of several values, which the kind has drawn. Symbol 2 j + 1 is yes to value j; 2 j,
+ * no.
+ */
 export const oneOf: Mechanism = (integers) => {
   const [keep, inputs] = [big(integers, "keep_numerator"), small(integers, "inputs")];
   return { inputs, symbols: 2 * inputs, perturb: (value, coins) => (coins.bernoulli(keep) ? value : value ^ 1), likeliest };
@@ -25,7 +28,10 @@ export const oneOf: Mechanism = (integers) => {
 export const kAryRandomizedResponse: Mechanism = (integers) =>
   kAry(small(integers, "inputs"), big(integers, "keep_numerator"));
 
-/** Return the channel that keeps the truth, or reports another value (the lie). The lie is always drawn. */
+/**
+ * Return the channel that reports the true value or another one. The other one is always drawn, even if it is not
+ * used.
+ */
 export function kAry(inputs: number, keep: bigint): Channel {
   return {
     inputs,

@@ -7,7 +7,10 @@
 
 import { list, range, small, sums, upTo, type Mechanism } from "../channel.js";
 
-/** Return the channel that adds symmetric noise and clamps the sum at the ends. This draws one coin. */
+/**
+ * Return the channel that adds symmetric noise. A sum beyond an end of the grid counts as the end. This draws one
+ * coin.
+ */
 export const laplace: Mechanism = (integers) => {
   const [inputs, reach, weights] = [small(integers, "inputs"), small(integers, "reach"), list(integers, "weights")];
   const rising = sums(weights);
