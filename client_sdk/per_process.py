@@ -88,7 +88,7 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """The objects of this process. This uses no lock, because a fork could keep it locked."""
+        """The objects of this process. No lock is used: a child process could inherit it locked."""
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
@@ -157,7 +157,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the object that calls ``on_budget`` as the budget is spent; None if it is None.
+    """Return the object that calls ``on_budget``; None if the app has passed no such function.
 
     Raises:
         TypeError, ValueError: if the fractions are invalid.

@@ -49,7 +49,7 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report; never raise. ``waited_s`` seconds of the limit have passed."""
+        """Charge and queue a report; never raise. ``waited_s`` seconds of the time have passed."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)

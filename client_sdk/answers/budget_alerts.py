@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOOK_DEADLINE_S = 5.0
 """How long a check of the budget waits for the ledger. If the ledger does not respond in time, the
-next check also announces the fractions that this check would have announced."""
+app is not called before the next check."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:

@@ -9,8 +9,8 @@ stored until no future report can include it. In this row, the column ``window``
 The column ``edition`` is empty, because the day remains a day of use if the question's epsilon
 changes. A window's report says how many days of use there were in a period that ends with the
 window, such as the last 28 days. The device makes the report when the app first runs after the
-window, but only if the app was used within the window itself. A question with a fill is reported
-for every window in which the app ran.
+window, but only if the app was used within the window itself. A question with ``fill_in`` is
+reported for every window in which the app ran.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class RunningCounts:
     def add(self, definition: Metric, window: Window, by: int) -> None:
         """Add to a window's count, up to the metric's ``max``; a child process has its own count.
 
-        Only the ledger thread calls this. It uses no lock, because a fork could keep it locked.
+        Only the ledger thread calls this. It uses no lock, because a child process could inherit a
+        lock that nobody releases.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))

@@ -99,8 +99,8 @@ def fill_in(
         asked: returns the metric for a slot's metric name, edition and window; None if the device
             no longer asks it.
         coins: the source of randomness.
-        randomize: returns the randomized form of an answer; it gets the answer that stands for "no
-            answer".
+        randomize: randomizes an answer to a metric; it is called with the answer that stands for
+            "no answer".
 
     """
     for key in open_slots(connection):

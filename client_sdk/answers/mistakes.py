@@ -40,7 +40,7 @@ class Mistakes:
         """
         with contextlib.suppress(OutsideDomainError):
             return read()
-        del read  # it refers to the answer, and no part of an answer may reach a log
+        del read  # `read` refers to the answer, and no part of an answer may reach a log
         mistake = OutsideDomainError(definition.name, definition.kind.expected)
         self._note(INVALID, mistake, "a random answer is reported instead")
         return draw()

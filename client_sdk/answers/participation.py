@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""How many random bits a random fraction from 0 to 1 has: as many as a float can represent."""
+"""The precision of a random fraction from 0 to 1, in bits: the same as that of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
 """The end of the last valid window. The SDK rejects a clock that shows this instant or later."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the most that is spent in the windows around a day, in billionths of epsilon."""
+    """Return the most that is spent in the windows that contain a day, in billionths of epsilon."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -147,7 +147,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when the window begins that is ``windows`` later; `NEVER_S` if it is too late."""
+    """Return the start of the ``windows``-th window after this one; `NEVER_S` if not valid."""
     try:
         return later(window, windows).starts_at
     except WindowError:

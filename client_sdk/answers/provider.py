@@ -56,7 +56,7 @@ CLAIM_S = 1.0
 takes 30 ms on an idle machine."""
 
 PATIENCE_S = 0.1
-"""How long `Provider.provide` then waits for the function to return."""
+"""How long `Provider.provide` waits for the function to return, once the window is claimed."""
 
 LEDGER_DEADLINE_S = 5.0
 """How long the provider's thread waits for a transaction. The app waits only `CLAIM_S`."""

@@ -38,7 +38,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and one result for 
     """Charge and queue a window's report, or put the answer into its waiting "no answer" report.
 
     The charge counts towards the day and the month that contain ``instant_s``. The report is sent
-    at ``leaves_s`` (Unix seconds) or, if it is ``held`` or has a fill, after the end of the window.
+    at ``leaves_s`` (Unix seconds); if ``held`` or if the metric has a fill, after the window's end.
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)

@@ -2,7 +2,8 @@
 
 The SDK in a browser neither reads TOML nor computes probabilities. Therefore the module contains
 the questions, and each mechanism's probabilities as exact integers. A registry is refused if it
-needs a feature that the target cannot provide, such as the secret of permanent answers.
+needs a feature that the target cannot provide, such as a stored secret, which permanent answers
+require.
 
 The module is JavaScript, with TypeScript declarations in a second file. Integers that may exceed
 2**53 (probabilities and charges) are written as decimal strings. The module imports only the
@@ -55,10 +56,10 @@ SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
-"""The key of the sentence about how much one report on a present question reveals."""
+"""The key of the sentence about how much one report on a question in the module reveals."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence shown instead if the history has a report on a former question."""
+"""The key of the sentence shown instead if the module lacks the question of a sent report."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization when users are asked for consent."""

@@ -142,7 +142,7 @@ def end(path: Path) -> None:
 def _lock(descriptor: int, *, is_shared: bool) -> bool:
     """Try to take a lock, without waiting. A shared lock only tests whether a file is locked."""
     try:
-        if sys.platform == "win32":  # locks block readers there, so lock a byte after the file's end
+        if sys.platform == "win32":  # on Windows, locks block readers, so lock a byte after the file's end
             os.lseek(descriptor, _BEHIND, os.SEEK_SET)
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

@@ -58,7 +58,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def app_folder(data_dir: object) -> Path | None:
-    """Return the absolute path of the folder that an app names; None if it stores nothing.
+    """Return the absolute path of the folder that an app names; None if ``data_dir`` is None.
 
     Raises:
         TypeError: if ``data_dir`` is neither None nor a path.

@@ -98,7 +98,7 @@ def _before_fork() -> None:
 
 def _after_fork_in_parent() -> None:
     for pause in getattr(_forking, "pauses", ()):
-        # missing if this module was imported during the fork
+        # there are no pauses if this module was imported during the fork
         pause.over.set()
     if getattr(_forking, "importing", None):
         _forking.importing.release()

@@ -28,7 +28,7 @@ CLOCK_BACK_S = 86_400
 caught up. A larger correction could let the device spend its budget twice."""
 
 NOTED_S = 3600
-"""The ledger's time is stored once an hour at most: windows begin on the hour."""
+"""The ledger's time is stored once in this many seconds at most: windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""

@@ -83,7 +83,7 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """Keep only when a device with strategy ``pace`` that has answered may answer again."""
+    """With strategy ``pace``, keep only the time from which the device may answer again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 

@@ -32,7 +32,8 @@ MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 """Where systemd and D-Bus store the id of an installation. Containers have no id."""
 
 _UNINITIALIZED = b"uninitialized"
-"""The text of machine-id(5) during the first boot, until systemd generates an id."""
+"""The content of the first of these files during the first boot, until systemd generates an id
+(machine-id(5))."""
 
 WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"
 

@@ -178,7 +178,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
     """
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
-    due_s = now_s + uniform(0.0, share_s)  # not urgent
+    due_s = now_s + uniform(0.0, share_s)  # a random time, because the report is not urgent
     retry_times.begin(connection, Retry(parcel.id, due_s, due_s, None), refusals + 1)
 
 

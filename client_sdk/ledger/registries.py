@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT: Final = 20
 """The maximum number of stored registries: enough to explain the reports of several years. They
-take less than 100 kB, or a few MB if a question has a thousand prototypes.
+take less than 100 kB, or a few MB with a thousand vectors of kind ``nearest``.
 """
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")

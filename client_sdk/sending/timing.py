@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 APART_S = 900.0
 """After an upload, the retry of another upload is delayed by a random time of up to a quarter of an
-hour, unless it is planned for later anyway. Therefore, it could come from any device that sends
+hour, unless it is planned for later anyway. The retry could then come from any device that sends
 within this quarter of an hour."""
 
 LONGEST_REST_S = 3600.0

@@ -19,7 +19,7 @@ REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
 """The maximum size of a response, as for an upload. A verdict on 256 refused reports needs a
-quarter."""
+quarter of it."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -44,8 +44,8 @@ class Transport(Protocol):
 class HttpTransport:
     """Delivers uploads to a collector over HTTP.
 
-    Each upload uses a new connection: a common one would show that uploads come from one device,
-    and would be shared with child processes.
+    Each upload uses a new connection: a shared one would show that uploads come from one device,
+    and would be inherited by child processes.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:

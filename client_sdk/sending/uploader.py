@@ -293,7 +293,7 @@ class Uploader:
             self._departures.plan(pending, clock_s, time.monotonic(), hurried=hurried)
 
     def _rest(self, look: Look, *, news: bool) -> None:
-        """Wait until something is due by the calendar, if this attempt looked for new reports."""
+        """Conclude an attempt that sent nothing; if it was a look, plan the next look."""
         with self._changed:
             if news:
                 self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)

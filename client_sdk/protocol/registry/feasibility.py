@@ -72,7 +72,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
         sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
-            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # the sum that is hardest to pay for
+            when, terms = max(sums, key=lambda pair: _total(pair[1]))  # the largest sum
             sentences.append(_sentence(budget, ceiling, most, when, terms))
     return sentences
 

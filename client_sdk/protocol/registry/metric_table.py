@@ -45,7 +45,7 @@ MAX_TITLE: Final = 60
 """The maximum length of a title, which appears above a chart and in a line of a table."""
 
 MOST_RETENTION_DAYS: Final = 36_500
-"""The maximum retention, a hundred years. Without this key, tallies are kept forever."""
+"""The maximum retention, a hundred years. Without ``retention``, tallies are kept forever."""
 
 
 def _read_epsilon(table: TomlTable, key: Key, _: Mapping[str, Any]) -> RequestedEpsilon | None:
@@ -161,7 +161,7 @@ KEYS: Final[Mapping[str, Key]] = {
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Add a mistake for each remaining key that belongs to other kinds; only then load these."""
+    """Add a mistake for each remaining key of another kind. Load other kinds only if needed."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:

@@ -350,7 +350,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each question with permanent answers if browsers report, too.
+    """Return a mistake for each question with permanent answers in a registry for browsers.
 
     A browser may delete its storage, and with it the secret from which the answers are drawn.
     """

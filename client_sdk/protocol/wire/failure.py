@@ -81,8 +81,8 @@ _BY_CLASS: Final[Mapping[str, Failure]] = {
     "ProxyError": Failure.PROXY,
     "ConnectionRefusedError": Failure.REFUSED,
     "TimeoutError": Failure.TIMEOUT,
-    "Timeout": Failure.TIMEOUT,  # a class of requests
-    "ConnectionError": Failure.BROKEN,  # a class of several libraries, unless it wraps a more specific error
+    "Timeout": Failure.TIMEOUT,  # of the library `requests`
+    "ConnectionError": Failure.BROKEN,  # of several libraries; an error that it wraps may give a closer reason
     "IncompleteRead": Failure.BROKEN,
     "RemoteDisconnected": Failure.BROKEN,
     "ChunkedEncodingError": Failure.BROKEN,
