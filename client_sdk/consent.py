@@ -254,10 +254,10 @@ def choose(
     The choice takes effect at the next start. To apply it now, also set ``telemetry.consent``.
 
     Args:
-        registry: as `current` takes it.
+        registry: the same as for `current`.
         consent: True, False or a set of purposes.
-        collector: as `current` takes it.
-        data_dir: as `current` takes it.
+        collector: the same as for `current`.
+        data_dir: the same as for `current`.
         about: the names of the questions that the user was asked about; None means all. For the
             other questions, the earlier choice remains.
 
@@ -353,10 +353,10 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
     answer.
 
     Args:
-        registry: as `current` takes it.
-        collector: as `current` takes it.
-        data_dir: as `current` takes it.
-        variable: as `current` takes it.
+        registry: the same as for `current`.
+        collector: the same as for `current`.
+        data_dir: the same as for `current`.
+        variable: the same as for `current`.
         language: a language for which the SDK or the registry has sentences.
         prompt: a function that asks in the app's own way, for example in a dialog. It gets the
             names of the questions and the lines to show, and returns the consent. If the user does

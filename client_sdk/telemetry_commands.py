@@ -34,10 +34,10 @@ class TelemetryCommands:
     ['forget', 'off', 'on', 'show', 'statement', 'status']
 
     Attributes:
-        registry: as `client_sdk.consent.current` takes it.
-        collector: as `client_sdk.consent.current` takes it.
-        data_dir: as `client_sdk.consent.current` takes it.
-        variable: as `client_sdk.consent.current` takes it.
+        registry: the same as for `client_sdk.consent.current`.
+        collector: the same as for `client_sdk.consent.current`.
+        data_dir: the same as for `client_sdk.consent.current`.
+        variable: the same as for `client_sdk.consent.current`.
         language: the language of the commands' output.
 
     """
@@ -124,7 +124,7 @@ class TelemetryCommands:
         return decision
 
     def _problem(self) -> LedgerError | None:
-        """Return the reason why nothing is recorded although the user agrees; None if none."""
+        """Return why nothing is recorded although the user agrees; None without a problem."""
         from client_sdk import show  # noqa: PLC0415 20 ms
 
         path, _ = self._paths()

@@ -46,7 +46,7 @@ SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 class FakeClock:
     """A clock that moves only when a test advances it: ``Telemetry(…, clock=FakeClock())``.
 
-    Windows and dates depend on this clock; the timeout of `Telemetry.flush` uses the machine's.
+    Windows and dates depend on this clock. The timeout of `Telemetry.flush` does not.
 
     Attributes:
         now: the current instant.
