@@ -174,8 +174,7 @@ class Telemetry(Gathering, Consenting):
             metric: the metric's name.
             value: the true answer. It is discarded when this call returns, and never reaches a
                 disk, a log or an error. If it is outside the metric's domain, a random answer is
-                reported and charged instead, so that neither the result nor a missing report
-                reveals this.
+                reported and charged instead: a missing report would reveal this.
 
         Returns:
             The outcome of the answer, within 100 ms.
