@@ -1,8 +1,13 @@
-"""The analysis of a question's reports: estimates, plans, fabricated reports and rehearsals.
+"""The analysis of a question: its estimates, plans, rehearsals and limits for fabricated reports.
 
-Each shape of answers has its own subclass of `Analysis`. For instance, all questions answered by
-one of several labels share one shape. Only the subclass contains code for its kinds and channels,
-so no other code needs to test the kind of a question.
+Each shape of answers has its own subclass of `Analysis`. For instance, booleans and categories have
+the same shape, because both are answered by one of several labels. Code that depends on a kind of
+question or on its channel is in the subclass only. All other code calls the methods of `Analysis`.
+
+Vocabulary of this package: a device encodes its answer as an *input* from 0 to k - 1. The *channel*
+(a mechanism with its parameters) draws a *symbol* from 0 to m - 1 for this input, and the device
+reports the symbol. The *score* of a symbol is a number for which the mean over all reports is the
+unbiased estimate of a figure.
 """
 
 from __future__ import annotations
@@ -67,14 +72,15 @@ def metric_fields(metric: Metric) -> MetricFields:
 K = TypeVar("K", bound=Kind)
 
 Draws = Callable[[Counts, Window, np.random.Generator], Counts]
-"""A function that draws a tally at random.
-
-The function takes the number of devices with each answer, the window and the generator of random
-numbers. It returns the number of reports of each symbol.
+"""A function that draws a tally at random. Its arguments are the number of devices with each
+answer, the window and the generator of random numbers. It returns the number of reports of each
+symbol.
 """
 
 InputLaw = tuple[tuple[Any, float], ...]
-"""The possible encodings of an answer as a channel input, each with its probability."""
+"""The inputs as which a device may encode its answer, each with its probability. For instance, a
+number between two points of a grid is encoded as the lower or the upper point.
+"""
 
 
 class Analysis(ABC, Generic[K]):
@@ -83,11 +89,12 @@ class Analysis(ABC, Generic[K]):
     Attributes:
         metric: the question.
         kind: the question's kind, which defines the valid answers.
-        mean_name: the name of the mean in reports. In the name of the mean's statistic, underscores
-            replace the spaces.
-        compares_groups: whether the means of groups are compared.
-        takes_candidates: whether an analyst may name texts to have their shares estimated.
-        observation: the features and label of a model; None for other kinds.
+        mean_name: the name of the mean in reports, such as "mean size". The name of its statistic
+            has underscores instead of spaces, such as ``mean_size``.
+        compares_groups: whether the question divides devices into groups and compares their means.
+        takes_candidates: whether the analyst may list texts whose shares are then estimated.
+        observation: for a model, the features and the label that each device observes; None for
+            other kinds.
 
     """
 
@@ -96,7 +103,10 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Prepare the analysis of a question. Its kind must be one that the class analyzes."""
+        """Prepare the analysis of a question.
+
+        The class must be able to analyze the question's kind.
+        """
         self.metric = metric
         self.kind = cast("K", metric.kind)
 
@@ -104,22 +114,25 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally in order. Tallies must have the metric's edition."""
+        """Yield the estimates of each tally, in the order of the tallies.
+
+        Each tally must have the metric's edition.
+        """
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the tally does not have the channel's alphabet, or if floats are too
-                coarse for the range.
+            UnfitTallyError: if the tally counts other symbols than the channel has, or if the range
+                is so narrow that floats cannot distinguish its numbers.
 
         """
         tally.check(self.metric.channel.symbols)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 used for models
-        """Return the coefficients or log-odds estimated from a tally, and the learned model.
+        """Return the model that is learned from a tally, and its coefficients or log-odds.
 
-        The model is None if there are too few reports to learn from.
+        The coefficients or log-odds come first. The model is None if the tally has too few reports.
 
         Raises:
             TypeError: if the question is not a model.
@@ -128,7 +141,7 @@ class Analysis(ABC, Generic[K]):
         raise TypeError(f"{self.metric.name} is not a model")
 
     def share_limit(self, request: Request) -> int:  # noqa: ARG002 used for texts
-        """Return the maximum number of shares among the estimates of a tally."""
+        """Return the maximum number of shares that are estimated from one tally."""
         return self.metric.channel.inputs
 
     @property
@@ -143,7 +156,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that an alert may name, keyed by their notation, such as ``share[VALUE]``."""
+        """The figures that alerts may watch, keyed by their notation, such as ``share[VALUE]``."""
         return {}
 
     @property
@@ -153,12 +166,12 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def histogram(self) -> Histogram | None:
-        """The bins of a distribution that is estimated from symbol counts; otherwise None."""
+        """The bins of the estimated distribution; None if no distribution is estimated."""
         return None
 
     @property
     def is_whole(self) -> bool:
-        """Whether all answers are whole numbers. Only whole numbers can have a share each."""
+        """Whether all answers are whole numbers, so that each could have its own share."""
         return True
 
     @property
@@ -167,12 +180,15 @@ class Analysis(ABC, Generic[K]):
         return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 used for texts
-        """Return those of the given texts that people can answer."""
+        """Return those of the given texts that are valid answers to the question."""
         return []
 
     @property
     def scale(self) -> Floats:
-        """The position of each answer on a scale from 0 to 1, if each answer is a channel input."""
+        """The position of each input on a scale from 0 to 1.
+
+        The mean answer is the mean position.
+        """
         return np.array([0.0, 1.0])
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
@@ -183,7 +199,10 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report, for each share; None if no shares are reported."""
+        """The mean squared score of one report, for each share; None if no shares are reported.
+
+        It determines the standard error that a plan predicts for a share.
+        """
         return None
 
     @property
@@ -193,30 +212,33 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def factor(self) -> float:
-        """The factor by which a share of an input is multiplied to get the share of an answer."""
+        """The factor that converts the share of an input to the share of an answer.
+
+        It is above 1 for sets: if each device reports one of 3 members, it is 3.
+        """
         return 1.0
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of a mean estimated from one report, in squared ranges.
+        """The largest possible variance of a mean estimated from one report.
 
-        For example, 0.25 means a quarter of the squared length of the range. For vectors, this is
-        the variance of a coordinate. For a model by crosses, it is the variance of the share of a
-        cell. None if there is no mean.
+        The unit is the squared length of the range: for example, 0.25 means a quarter of the
+        squared length. For vectors, this is the variance of a coordinate. For a model by crosses,
+        it is the variance of the share of a cell. None if there is no mean.
         """
         return None
 
     @property
     def width(self) -> float:
-        """The length of the range of the mean, or of a vector's coordinates, in its unit."""
+        """The length of the range of the mean, or of a vector's coordinates, in their unit."""
         return 1.0 if self.ends is None else self.ends[1] - self.ends[0]
 
     @property
     def report_variance(self) -> float | None:
-        """The largest possible variance of an estimate from one report, in squared units.
+        """The largest possible variance of a share estimated from one report, over all populations.
 
-        This is the variance of a share, or of the mean if there are no shares. None if neither
-        variance is known.
+        If the question has no shares, this is the variance of the mean, in squared units of the
+        answers. None if the question has neither shares nor a mean.
         """
         squares = self.squares
         if squares is not None:
@@ -227,19 +249,19 @@ class Analysis(ABC, Generic[K]):
     def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 used for groups
         """Return the smallest difference between two groups' means that is detected with 80% power.
 
-        A difference is detected if its 95% interval, not corrected for other differences, excludes
-        0. Return None if the question does not compare groups, if there are too few reports, or if
-        the difference would exceed the range.
+        A difference is detected if its 95% interval excludes 0. The interval is not corrected for
+        the number of differences. Return None if the question does not compare groups, if there are
+        too few reports, or if even the largest possible difference would not be detected.
         """
         return None
 
     @property
     def rotation_error(self) -> float | None:
-        """The error that the finite number of rotations causes if all vectors are identical.
+        """The error of a mean vector that remains with any number of reports.
 
-        This is the error in a single window, divided by the length of the vectors. Each window has
-        different rotations. If vectors differ, the error is smaller. None unless answers are
-        vectors.
+        Devices rotate their vectors by one of a finite number of rotations, which differ from
+        window to window. The error in one window is given as a fraction of the vectors' length, for
+        the worst case that all vectors are identical. None unless answers are vectors.
         """
         return None
 
@@ -253,6 +275,8 @@ class Analysis(ABC, Generic[K]):
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 used for groups
         """Return the minimum variance that fresh noise adds to each group's mean, for one report.
+
+        Fresh noise is the noise that devices draw anew in each window.
 
         Args:
             shares: the share of each group, above 0.
@@ -285,18 +309,27 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions
-        """Return the estimated distribution of a tally's answers, or None if there is none."""
+        """Return the distribution of the answers to a pilot, estimated from its tally, or None."""
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return candidate clips including the best; () if the full range is about as good."""
+        """Return some narrower ranges, including the best; () if the full range is about as good.
+
+        Args:
+            people: the distribution of people's answers.
+            reports: the expected number of reports in a window.
+
+        """
         return ()
 
     # fabricated reports
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report: for each share, then for the mean."""
+        """The smallest and the largest score of a report, for each share and then for the mean.
+
+        They limit how far a fabricated report can move an estimate, which is the mean of scores.
+        """
         return np.zeros(0), np.zeros(0)
 
     # rehearsals
@@ -304,7 +337,7 @@ class Analysis(ABC, Generic[K]):
     observation: Observation | None = None
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the possible encodings of an answer as a channel input, with exact probabilities.
+        """Return the inputs as which a device may encode an answer, with their exact probabilities.
 
         Raises:
             DomainError: if the object is not a valid answer.
@@ -314,19 +347,23 @@ class Analysis(ABC, Generic[K]):
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. All preparation is done here, and not in each draw.
+        """Return a function that draws random tallies, as if devices had given certain answers.
 
         Args:
-            laws: for each distinct answer of the devices, its possible encodings.
+            laws: for each distinct answer of the devices, the inputs that may encode it, with their
+                probabilities.
 
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values whose reported shares count a device with this answer."""
+        """Return the values whose shares include a device with this answer.
+
+        For a set, these are its members.
+        """
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
-        """Return the number that an answer contributes to the mean.
+        """Return the number by which an answer enters the mean: for a set, its size.
 
         Raises:
             TypeError: if answers have no mean.

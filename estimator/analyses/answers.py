@@ -1,6 +1,7 @@
 """Shares and means, for questions in which each answer is an input of the channel.
 
-Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
+The channel draws one of m symbols for one of k inputs. Arrays have one row for each tally, because
+numpy processes a hundred rows about as fast as one.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
-"""The number of symbols, summed over tallies, that are processed together. Larger batches would not
-be faster: BLAS processes larger matrices in several threads, which wait for each other on busy
-processors.
+"""The number of symbol counts in a batch of tallies that are processed together. Larger batches
+would not be faster: the library for linear algebra (BLAS) processes larger matrices in several
+threads, which wait for each other on busy processors.
 """
 
 K = TypeVar("K", bound=Kind)
@@ -51,7 +52,7 @@ class OneSymbol(Analysis[K]):
     """Questions that are estimated from symbol counts: all except texts, vectors and models."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally. Many tallies are processed at once."""
+        """Yield the estimates of each tally. Tallies are processed in batches."""
         symbols, family = self.metric.channel.symbols, self.family(request) if request.simultaneous else 1
         at_once = max(1, AT_ONCE // symbols)
         for first in range(0, len(tallies), at_once):
@@ -67,7 +68,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares, the mean, or both, of each tally.
+        """Yield the shares of each tally, its mean, or both.
 
         Args:
             counts: the count of each symbol, shape (tallies, m).
@@ -78,14 +79,17 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Intervals cover the whole range."""
+        """Return the figures of a tally without reports.
+
+        Their intervals cover every possible value.
+        """
 
     @abstractmethod
     def family(self, request: Request) -> int:
         """Return the number of confidence intervals that are reported for one tally."""
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Add the figures that are computed from the symbol counts to the estimates."""
+        """Return the estimates, completed with figures that need the counts of the symbols."""
         return estimated
 
     def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -98,7 +102,12 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the smallest and largest scores, which bound the effect of fabricated reports."""
+        """Return the extreme scores of a report, which limit the effect of fabricated reports.
+
+        Args:
+            unbiased: the unbiased estimates of the figures.
+
+        """
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
@@ -114,11 +123,11 @@ class OneSymbol(Analysis[K]):
 
     @property
     def inverse(self) -> Inverse:
-        """The inverse of the channel."""
+        """The inverse of the channel, which estimates the shares of the inputs from a tally."""
         return inverse_of(self.metric.channel)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device rounds its answer independently."""
+        """Return a function that draws tallies. Each device encodes its answer independently."""
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.inputs)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
@@ -128,7 +137,10 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers, including "no answer" if devices without an answer report too."""
+        """The answers, in order.
+
+        The last one is "no answer" if devices without an answer report too.
+        """
         return self.metric.labels
 
     @property
@@ -144,7 +156,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def scale(self) -> Floats:
-        """The positions, scaled to the range from 0 to 1."""
+        """The positions, scaled so that the smallest is 0 and the largest is 1."""
         positions = self.positions
         assert positions is not None  # noqa: S101 used only if there is a mean
         least, greatest = float(positions.min()), float(positions.max())
@@ -175,12 +187,15 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Intervals cover the whole range."""
+        """Return the figures of a tally without reports.
+
+        Their intervals cover every possible value.
+        """
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of channel inputs to the shares of answers."""
+        """Convert the shares of inputs to the shares of answers. Here, both are the same."""
         return shares
 
     def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
@@ -191,18 +206,18 @@ class OneOfLabels(OneSymbol[K]):
             yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals of shares, of the mean, and of derived figures."""
+        """Return the number of intervals of one tally: of shares, the mean, and derived figures."""
         size = self.metric.channel.inputs
         shares = 1 if size == 2 else size  # noqa: PLR2004 the second share is 1 minus the first
         return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
 
     @property
     def more_intervals(self) -> int:
-        """The number of intervals of figures other than shares and the mean."""
+        """The number of intervals of one tally's figures, apart from shares and the mean."""
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Add clusters, the covariance and figures derived from the covariance to the estimates."""
+        """Return the estimates, with clusters, the covariance, and figures derived from it."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated
@@ -224,19 +239,22 @@ class OneOfLabels(OneSymbol[K]):
         return estimated
 
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for sets
-        """Return the covariance of the shares of inputs, shape (k, k)."""
+        """Return the covariance matrix of the estimated shares of inputs, shape (k, k)."""
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
-        """Return whether answers are pairs for which shares within groups are requested."""
+        """Return whether shares within groups are requested, for pairs of answers only."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates with figures derived from pairs."""
+        """Return the estimates, completed with shares within groups and their differences."""
         return estimated
 
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
-        """Return each answer's share among those who answered. The last input means no answer."""
+        """Return each answer's share among the devices that answered.
+
+        The last input is "no answer".
+        """
         answers = len(shares) - 1
         ratios = Ratios.from_shares(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
@@ -246,12 +264,12 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report, for each share."""
+        """The mean squared score of one report, for each share."""
         return self.inverse.squares(self.metric.channel.inputs)
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of a mean position that is estimated from one report."""
+        """The largest possible variance of the mean from one report, in squared ranges."""
         if self.positions is None:
             return None
         places = self.scale
@@ -259,7 +277,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for each share and then for the mean."""
+        """The smallest and the largest score of one report, for each share, then for the mean."""
         inputs = self.metric.channel.inputs
         ends = [
             np.broadcast_to(self.factor * end, inputs)[: len(self.metric.labels)] for end in self.inverse.extremes()
@@ -272,33 +290,43 @@ class OneOfLabels(OneSymbol[K]):
 
 
 class StepOfScale(OneOfLabels[Ordinal]):
-    """Answers on a scale with steps 1, 2, …. There is no mean if "no answer" is reported too."""
+    """Answers on a scale with steps 1, 2, and so on.
+
+    If devices without an answer report "no answer", the question has no mean.
+    """
 
     mean_name = "mean position"
 
     @property
     def positions(self) -> Floats | None:
-        """The number of each step, 1, 2, …; None if the question reports "no answer" too."""
+        """The numbers of the steps: 1, 2, and so on. None if devices may report "no answer"."""
         return None if self.metric.has_no_answer else np.arange(1.0, self.metric.channel.inputs + 1)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a step
-        """Return the number of a step."""
+        """Return the number of a step, counted from 1."""
         return float(self.kind.labels.index(value) + 1)
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets. A device pads its set with dummies to a fixed size, and reports one random element."""
+    """Sets, of which each device reports one random element.
+
+    The device first pads its set with dummies to the maximum size. For instance, with a maximum of
+    3, a set of one member gets two dummies, and the member is drawn with probability 1/3.
+    """
 
     mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:
-        """The contribution of each drawn input to the set's size; dummies contribute 0."""
+        """For each input, the estimated size of a set whose drawn element is this input.
+
+        It is the maximum size for a value, and 0 for a dummy. The mean is the mean size of sets.
+        """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the set's members and dummies, each with its probability of being drawn."""
+        """Return the probability that each member and dummy of the padded set is drawn."""
         (padded,) = super().law(answer)
         return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
 
@@ -312,7 +340,7 @@ class MembersOfSet(OneOfLabels[Subset]):
         return float(self.kind.max_items)
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of drawn elements to the shares of sets that contain each element."""
+        """Convert the share of reports about each value to the share of sets that contain it."""
         return shares.of_members(self.kind.labels, round(self.factor))
 
     @property
@@ -367,14 +395,15 @@ class MembersInPairs(MembersOfSet):
 
 
 class MembersAsked(MembersOfSet):
-    """Sets. A device draws one of all values, and reports whether its set contains this value.
+    """Sets for which each device reports whether one random value is in its set.
 
-    Each share is estimated only from reports about that value, so the estimates are independent.
+    The value is drawn from all values of the question. Each value's share is estimated from the
+    reports about this value only, so the estimates of different values are independent.
     """
 
     @property
     def factor(self) -> float:
-        """1, because the share of a yes is already the share of an answer."""
+        """1, because a report answers yes or no for a value, so no share must be converted."""
         return 1.0
 
     @property
@@ -384,47 +413,54 @@ class MembersAsked(MembersOfSet):
 
     @property
     def scale(self) -> Floats:
-        """The contribution of each value's share to the mean size, divided by the largest size."""
+        """The weight of each value's share in the mean size, if the maximum size counts as 1."""
         return np.full(len(self.kind.values), 1 / self.kind.max_items)
 
     @property
     def mean_variance(self) -> float:
-        """The largest variance of a mean size from one report, if the largest size counts as 1."""
+        """The largest variance of a mean size from one report, if the maximum size counts as 1."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:
-        """Return the extremes of scores if all fabricated reports concern the same value."""
+        """Return the extreme scores in case all fabricated reports are about the same value."""
         values = len(self.kind.values)
         beside = np.where(np.arange(len(unbiased)) < values, (values - 1) * unbiased, 0.0)
         least, most = self.extremes
         return least - beside, most - beside
 
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
-        """Return a diagonal matrix of variances, because the shares are independent."""
+        """Return the covariance matrix. It is diagonal, because the estimates are independent."""
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return each value's input (yes or no), with the probability that the value is drawn."""
+        """Return the inputs that a set's device may draw: for each value, its yes or its no."""
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device draws one value to report about."""
+        """Return a function that draws tallies.
+
+        Each device draws the value that it reports about.
+        """
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.symbols)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
-    """Return a function that draws the number of devices with each input.
+    """Return a function that encodes devices' answers as inputs, at random.
+
+    It takes the number of devices with each answer, and returns the number with each input.
 
     Args:
-        laws: for each distinct answer of the devices, its possible encodings as an input.
+        laws: for each distinct answer of the devices, the inputs that may encode it, with their
+            probabilities.
         inputs: the number of inputs of the channel.
 
     """
     longest = max(map(len, laws), default=0)
-    # numpy adds the rounding error of the sum to the last input, which must therefore be possible
+    # numpy assigns the rounding error of a row's sum to its last input, which must therefore be
+    # possible, so the padding comes first
     padded = np.array([((0, 0.0),) * (longest - len(law)) + law for law in laws], dtype=np.float64)
     symbols, chances = np.moveaxis(padded.reshape(len(laws), longest, 2), -1, 0)
 
@@ -440,7 +476,7 @@ def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
 def shares_of(
     labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: Counts, family: int = 1
 ) -> Iterator[Figures]:
-    """Yield the shares of inputs in each tally.
+    """Yield the estimated shares of the inputs, for each tally.
 
     Args:
         labels: the labels of the inputs.

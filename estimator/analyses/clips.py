@@ -1,11 +1,11 @@
-"""The best clip (upper end of the range) of a number, which balances bias against noise.
+"""The best clip of a number: an upper end of the range that balances bias against noise.
 
-The distribution of answers must be known, for example from a pilot window.
-
-The noise of a mean grows with the width of its range, for all answers. If the distribution is
-skewed, a narrower range is therefore better than the full range. For example, visits to a doctor
-can be counted up to 15 or up to 80. The estimate with 15 is usually nearer to the mean of all
-visits.
+Answers above the clip count as the clip, which biases the mean. But the noise of the mean grows
+with the width of the range, even if hardly any answer lies near the end. If the distribution of
+answers is skewed, a narrower range is therefore often better than the full range. For example,
+visits to a doctor can be counted up to 15 or up to 80. The estimate with 15 is usually nearer to
+the mean of all visits. To find the best clip, the distribution must be known, for example from a
+pilot window.
 """
 
 from __future__ import annotations
@@ -24,33 +24,40 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import Z_OF_POWER, Z, bisected
 
 STEP: Final = 1.1
-"""The ratio between successive candidates, before candidates are rounded to two digits."""
+"""The ratio between one candidate for the range's length and the next, before each candidate is
+rounded to two digits.
+"""
 
 LEAST_SHARE: Final = 0.5
-"""The quantile of the smallest candidate: the median. If more than half of the answers were
-clipped, the mean would say little about the numbers.
+"""The smallest candidate is this quantile of the answers: the median. If more than half of the
+answers were clipped, the mean would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""Quantiles near which a table shows further candidates, in addition to the best clip."""
+"""Besides the best clip, a table shows the candidates nearest to these quantiles of the answers."""
 
 MOST_CHANGE: Final = 10.0
-"""The largest relative change that is tried. A change of 10 multiplies each number by 11."""
+"""The largest relative rise of all numbers for which `clip_at` checks whether it would be detected.
+A rise of 10 multiplies each number by 11.
+"""
 
 WORTH: Final = 0.9
-"""A clip is suggested if its error is at most this fraction of the requested range's error."""
+"""A clip is suggested if its error is at most this fraction of the error with the full range."""
 
 BODY, TAIL = 0.5, 0.97
-"""Two quantiles of a pilot window, which determine how fast the tail of the distribution falls.
-Beyond the second quantile, the estimate is usually noise. A range chosen to include this noise
-would be far too wide.
+"""Two quantiles of a pilot window, from which the tail of the distribution is extrapolated: it
+falls exponentially, as fast as from the first quantile to the second. Beyond the second quantile,
+the estimated distribution is usually noise. A range that includes this noise would be far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A narrower range for a number. Errors compare the clipped mean with the unclipped mean."""
+    """A candidate range for a number, and the error of the mean with this range.
+
+    The error is the deviation of the estimate from the mean of all numbers without a clip.
+    """
 
     high: Annotated[float, says("the largest answer; larger numbers are counted as this number.")]
     bias: Annotated[float, says("the mean of the numbers clipped at high, minus the mean of all numbers.")]
@@ -82,7 +89,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return candidate ranges that include the best; () if the full range is about as good.
+    """Return some narrower ranges, including the best; () if the full range is about as good.
 
     Args:
         ends: the ends of the range in the question.
@@ -108,7 +115,10 @@ def quantile(people: Numbers, share: float) -> float:
 
 
 def with_exponential_tail(people: Numbers) -> Numbers:
-    """Replace the tail beyond `TAIL` by an exponential tail. Values must be evenly spaced."""
+    """Replace the distribution beyond the quantile `TAIL` by an exponential tail.
+
+    The values must be evenly spaced.
+    """
     start, middle = quantile(people, TAIL), quantile(people, BODY)
     distance = float(people.values[1] - people.values[0])
     scale = max((start - middle) / math.log((1 - BODY) / (1 - TAIL)), distance)
@@ -130,7 +140,7 @@ def _ladder(low: float, least: float, most: float) -> Iterator[float]:
 
 
 def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports: int) -> Clip:
-    """Return the range that ends at ``high``, with its bias, noise and total error."""
+    """Return the range that ends at ``high``, with the bias, noise and total error of its mean."""
     numbers, weights = people
     clipped = np.clip(numbers, low, high)
     places = (clipped - low) / (high - low)
@@ -146,5 +156,8 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest change that raises the mean by ``wanted``, or None if there is none."""
+    """Return the smallest relative rise of all numbers that raises the mean by ``wanted``.
+
+    Return None if even `MOST_CHANGE` does not raise the mean so far.
+    """
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

@@ -1,26 +1,30 @@
 """Clusters of answers: how many there are, and the answers, share and stability of each cluster.
 
-The clusters are found by weighted k-means on an estimated histogram. Only the tally is used, so
-clusters cost no privacy budget. The points are the bins of a number, the positions of a scale or a
-count, or the pairs of two questions. The weights of the points are the maximum-likelihood shares.
-For the bins of a number, these shares are smoothed, as in the report's histogram.
+A cluster consists of answers that lie close together, such as 1 to 5 and 20 to 30. Clusters are
+found by weighted k-means, where each possible answer is a point: the middle of a bin of a number, a
+step of a scale, a count, or a pair of answers to two questions. The weight of a point is the
+estimated share of the answer. The shares are maximum-likelihood estimates; for the bins of a
+number, they are smoothed, as in the report's histogram. Only the tally is used, so clusters cost no
+privacy budget.
 
-* k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn with
-  probabilities that depend on distances (Arthur & Vassilvitskii 2007, "k-means++: the advantages of
-  careful seeding"). The seed is fixed. The best of the results is used.
+* k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn at random, with
+  a higher probability for points far from each other (Arthur & Vassilvitskii 2007, "k-means++: the
+  advantages of careful seeding"). The seed is fixed. The start that leads to the smallest sum of
+  squares is used.
 * The number of clusters is chosen to maximize the average silhouette width, weighted by shares
   (Rousseeuw 1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster
   analysis"). If this width is below .7, all answers are put in one cluster. Kaufman & Rousseeuw
   1990, "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. For
   comparison, evenly spread answers have a width of .55, and normally distributed answers have less.
-  The distance between two people with the same answer is assumed to be a third of the smallest
-  distance between answers. If true values were rounded to the answers, this would be the mean
-  distance. With a distance of 0, each answer would be a cluster.
-* Simulated tallies are drawn from the fitted distribution and clustered in the same way. They show
-  how often each number of clusters is found, and how stable each cluster is. The stability is the
-  mean Jaccard index, weighted by shares, between the cluster and the most similar cluster in each
-  simulated tally (Hennig 2007, "Cluster-wise assessment of cluster stability"). If it is below .6,
-  the cluster is probably not real.
+  Two people with the same answer are assumed to be a third of the smallest distance between answers
+  apart: this is their mean distance if they rounded two evenly spread values to the same answer.
+  With a distance of 0, the best number of clusters would always be the number of answers.
+* To see which clusters could be noise, tallies are resampled: drawn at random from the fitted
+  distribution, and clustered in the same way. They show how often each number of clusters is found,
+  and how stable each cluster is. The stability is the mean Jaccard index, weighted by shares,
+  between the cluster and the most similar cluster in each resampled tally (Hennig 2007,
+  "Cluster-wise assessment of cluster stability"). A cluster with a stability below .6 is probably
+  noise.
 """
 
 from __future__ import annotations
@@ -42,12 +46,12 @@ from estimator.results.metric import Cluster, Clusters
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_CLUSTERS = 5
-"""The maximum number of clusters. Readers could hardly name and distinguish more clusters."""
+"""The maximum number of clusters. Readers could hardly tell more clusters apart."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
-"""The number of starts of k-means, for the tally and for each resampled tally. In small cases, the
-best of eight starts reaches the smallest sum of squares. For a resampled tally, four starts are
-enough.
+"""The number of random starts of k-means: for the tally, and for each resampled tally. In small
+cases, the best of eight starts reaches the smallest possible sum of squares. For a resampled tally,
+four starts are enough.
 """
 
 MOST_ROUNDS = 100
@@ -57,21 +61,20 @@ SEED = 1
 """The fixed seed of the starts, so that a tally has the same clusters on every run."""
 
 POINTS_OF_A_CLUSTER = 3
-"""The minimum average number of points in a cluster. If each point were a cluster, the silhouette
-width would be largest but meaningless.
+"""The minimum number of points per cluster, on average. If each point were a cluster, the
+silhouette width would be the largest, but would mean nothing.
 """
 
 STRONG = 0.7
-"""The minimum average silhouette width of clusters that are worth reporting."""
+"""The minimum average silhouette width; below it, all answers are put in one cluster."""
 
 Members = NDArray[np.int64]
 
 MOST_POINTS = 256
-"""The maximum number of values to cluster. The distances of all pairs must fit in memory."""
+"""The maximum number of values to cluster. The distances between all pairs must fit in memory."""
 
 RESAMPLES = 50
-"""The number of resampled tallies. Each of them is divided into one cluster, into two, and so on.
-"""
+"""The number of resampled tallies. Each is divided into one cluster, into two, and so on."""
 
 NUMBERS_AT_ONCE = 2**16
 """The maximum number of counts, over all resampled tallies of a batch, that are fitted together.
@@ -155,7 +158,7 @@ def clusters_of_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Bounds on the total share and on the mean position of a subset of a question's values.
+    """Confidence intervals for a subset of a question's values: its total share and mean position.
 
     Attributes:
         inverse: the inverse of the channel.
@@ -169,7 +172,7 @@ class Values:
     counts: Counts
 
     def share(self, members: Members) -> tuple[float, float]:
-        """Return bounds on the total share of some values, within 0..1."""
+        """Return the confidence interval of the total share of some values, within 0..1."""
         score = self.inverse.contrast(_indicator(members, self.size))
         low, high = (
             float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.inverse, self.counts, score[:, np.newaxis])
@@ -177,9 +180,10 @@ class Values:
         return low, high
 
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
-        """Return bounds on the mean position of some values.
+        """Return the confidence interval of the mean position of the people with some values.
 
-        The mean is the position c from which the signed distances of the answers add up to 0.
+        The mean is the position c from which the signed distances of these people's answers add up
+        to 0. The interval consists of all c for which this sum could be 0.
 
         Args:
             members: the indices of the values.
@@ -208,7 +212,7 @@ def _drawn(law: Floats, counts: Counts) -> Counts:
 
 
 def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[float, float]:
-    """Return the total share of some answers, and the weighted mean of their positions."""
+    """Return the total share of some answers, and their mean position, weighted by share."""
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())
@@ -232,7 +236,7 @@ class Split:
 
 
 def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
-    """Divide the answers of a histogram into clusters.
+    """Divide answers into clusters, and measure how well resampled tallies reproduce them.
 
     Args:
         points: the coordinates of the answers, shape (points, dimensions). In one dimension, they
@@ -258,7 +262,7 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
 
 
 def _apart(points: Floats) -> Floats:
-    """Return the mean distance between two people, for each pair of answers."""
+    """Return the assumed mean distance between two people, for each pair of answers."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -272,7 +276,7 @@ def _in_order(members: Members) -> list[int]:
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return the number of clusters with the largest silhouette width; 1 if none is strong."""
+    """Return the number of clusters with the largest silhouette width; 1 if all are weak."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 
@@ -281,9 +285,9 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
     """Return the average silhouette width of a division into clusters.
 
     Args:
-        apart: the distances between all points, shape (points, points).
+        apart: the distances between all points, as `_apart` returns them, shape (points, points).
         weights: the weights of the points, shape (points,).
-        members: the cluster of each point, shape (points,).
+        members: the index of each point's cluster, shape (points,).
 
     """
     held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
@@ -301,7 +305,7 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
 def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) -> list[Members]:
     """Divide the points into one cluster, into two, and so on up to ``most`` clusters.
 
-    Each division gives the cluster of each point, shape (points,).
+    Each division is an array with the index of each point's cluster, shape (points,).
     """
     generator = np.random.default_rng(SEED)
     return [_best(points, weights, number, generator, starts if number > 1 else 1) for number in range(1, most + 1)]
@@ -323,9 +327,10 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Draw k-means++ centers: points far from all earlier centers are more likely.
+    """Draw the first centers of k-means++ among the points, shape (number, dimensions).
 
-    The result has shape (number, dimensions), and each center is a point.
+    A point is drawn with a probability proportional to its weight times its squared distance from
+    the nearest earlier center.
     """
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
@@ -337,16 +342,19 @@ def _start(points: Floats, weights: Floats, number: int, generator: np.random.Ge
 
 
 def _distances(points: Floats, centers: Floats) -> Floats:
-    """Return the squared distance of each point from each center, shape (..., points, k).
+    """Return the squared distance of each point from each center, shape (..., points, centers).
 
-    Points have shape (points, d), and centers have shape (..., k, d).
+    Points have shape (points, dimensions), and centers have shape (..., centers, dimensions).
     """
     distances: Floats = ((points[:, np.newaxis, :] - centers[..., np.newaxis, :, :]) ** 2).sum(axis=-1)
     return distances
 
 
 def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
-    """Return the weighted mean of each cluster. A cluster without weight keeps its center."""
+    """Return the weighted mean of each cluster's points.
+
+    A cluster without weight keeps its center.
+    """
     held = (nearest[..., np.newaxis] == np.arange(before.shape[-2])) * weights[:, np.newaxis]
     totals = held.sum(axis=-2)[..., np.newaxis]
     sums = np.swapaxes(held, -1, -2) @ points
@@ -354,12 +362,15 @@ def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) 
 
 
 def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
-    """Return the mean Jaccard index of a cluster and the most similar cluster in each resample."""
+    """Return a cluster's stability: its mean Jaccard index with the most similar clusters.
+
+    One cluster is compared in each resampled tally.
+    """
     return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 
 
 def _in_common(held: NDArray[np.bool_], shares: Floats, members: Members) -> float:
-    """Return the Jaccard index of a cluster and the most similar cluster in one resampled tally."""
+    """Return a cluster's largest Jaccard index with any cluster of one resampled tally."""
     most = 0.0
     for cluster in np.unique(members):
         similar = members == cluster

@@ -1,9 +1,11 @@
 """Estimates for numbers, counts and days of use: means, distributions, and shares of counts.
 
-Shares are estimated if the channel has a separate input for each count. The estimates of a
-distribution come from the smoothed histogram. Its intervals come from `distribution_intervals`.
-They are valid for every population, and do not depend on how smoothing affects the estimate. If an
-estimate lies outside its interval, it is moved to the nearer end.
+A device rounds its number at random to a point of an even grid, and the channel has an input for
+each point. If each count is an input of its own, the share of each count is estimated. The
+estimated quantiles, variance and shares of a distribution come from a smoothed histogram. Their
+intervals come from the package `distribution_intervals`, and are valid for every population,
+however smoothing affects the estimates. If an estimate lies outside its interval, it is moved to
+the nearer end.
 """
 
 from __future__ import annotations
@@ -51,24 +53,24 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""The maximum ratio of the larger absolute value of a range's ends to the range's width. If the
-ratio is larger, the range contains too few floats for a histogram.
+"""The larger absolute value of a range's ends may be at most this number times the range's width. A
+narrower range, such as from 10**15 to 10**15 + 1, contains too few floats for a histogram.
 """
 
 W = TypeVar("W", Count, Activity)
 
 
 class PointOfGrid(OneSymbol[Grid]):
-    """Questions about numbers. A device randomly rounds its number to a grid point."""
+    """Questions about numbers. A device rounds its number at random to a point of an even grid."""
 
     @property
     def decoder(self) -> Decoder | None:
-        """The decoder of the mean; None if the only inputs are the two ends of the range."""
+        """The scores for the mean. None if the only grid points are the two ends of the range."""
         return decoder_of(self.metric.channel)
 
     @property
     def has_distribution(self) -> bool:
-        """Whether the distribution is estimated, which takes a grid of at least three points."""
+        """Whether a distribution is estimated. This takes a grid of at least three points."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
@@ -88,7 +90,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts can name: mean, sum, and quantiles if they are estimated."""
+        """The figures that alerts may watch: mean, sum, and quantiles if they are estimated."""
         return (
             {"mean": FigureKey(self.mean_statistic)}
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -96,7 +98,7 @@ class PointOfGrid(OneSymbol[Grid]):
         )
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or a range that is too narrow for floats."""
+        """Refuse a tally of other symbols than the channel's, and a range too narrow for floats."""
         super().check(tally)
         check_range(self.kind)
 
@@ -113,7 +115,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def histogram(self) -> Histogram | None:
-        """The bins of a distribution. None if only the mean is estimated."""
+        """The bins of the estimated distribution. None if only the mean is estimated."""
         return Histogram.from_channel(self.metric.channel, self.kind) if self.has_distribution else None
 
     def _with_histogram(
@@ -133,7 +135,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]
 
     def family(self, request: Request) -> int:
-        """Return the number of intervals of a distribution, or 1 if only the mean is estimated."""
+        """Return the number of intervals of one tally; 1 if only the mean is estimated."""
         histogram = self.histogram
         return 1 if histogram is None else family_of(histogram, len(self._ranges(request)))
 
@@ -150,21 +152,24 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def averaged_ends(self) -> tuple[float, float]:
-        """The ends of the range, on the scale of the average (numbers or their logarithms)."""
+        """The ends of the range, as logarithms if logarithms are averaged."""
         return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
 
     @property
     def width(self) -> float:
-        """The length of the range, on the scale of the average (numbers or their logarithms)."""
+        """The length of the range, or of the range of logarithms if logarithms are averaged."""
         low, high = self.averaged_ends
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Convert a mean on the scale from 0 to 1 to the unit in which a report shows it."""
+        """Convert a mean from 0 to 1 (the ends of the range) to the unit of the answers."""
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the mean of a tally without reports. Its interval is the whole range."""
+        """Return the mean of a tally without reports.
+
+        Its interval is the whole range of answers.
+        """
         return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
 
     @property
@@ -177,7 +182,10 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, on the scale of the average."""
+        """The smallest and the largest score of one report for the mean.
+
+        If logarithms are averaged, it is the score for the mean logarithm.
+        """
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
@@ -187,7 +195,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return float(self.kind.within(value))
 
     def pilot(self, tally: Tally) -> Numbers | None:
-        """Return a tally's estimated distribution, with an extrapolated upper tail."""
+        """Return the distribution estimated from a tally, with an extrapolated upper tail."""
         histogram = self.histogram
         fit = None if histogram is None else fit_of(histogram, tally.dense(self.metric.channel.symbols))
         if histogram is None or fit is None:
@@ -195,7 +203,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return clips for the mean, even if the question is about the whole distribution."""
+        """Return some narrower ranges for the mean, also if a distribution is estimated."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
@@ -204,7 +212,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Questions with answers on a scale, for which only the mean position is estimated."""
+    """Questions with answers on a scale, such as 1 to 5, if only the mean position is estimated."""
 
     mean_name = "mean position"
 
@@ -219,7 +227,7 @@ class PlaceOnScale(PointOfGrid):
 
 
 class NumberOfMagnitudes(PointOfGrid):
-    """Numbers that span orders of magnitude. Their logarithms are averaged."""
+    """Numbers that span orders of magnitude, such as file sizes. Their logarithms are averaged."""
 
     mean_name = "geometric mean"
 
@@ -229,7 +237,7 @@ class NumberOfMagnitudes(PointOfGrid):
         return False
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return no clips, because a wider range hardly widens the range of logarithms."""
+        """Return no clips, because a clip hardly shortens the range of logarithms."""
         return ()
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
@@ -256,28 +264,29 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """Days of use: the share of devices with each number of days, or at least that number."""
+    """Days of use: the share of devices used on each number of days, or on at least as many."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The numbers of days with a reported share: 1, a quarter, half and all of the days."""
+        """The thresholds: one day, and a quarter, half and all of the days that are counted."""
         days = int(self.kind.high)
         return (1, -(-days // 4), -(-days // 2), days)
 
     @property
     def more_intervals(self) -> int:
-        """The number of additional intervals, one for each threshold."""
+        """The number of intervals for the thresholds: one for each."""
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates, completed with the share at or above each threshold."""
+        """Return the estimates, completed with the share of devices at or above each threshold."""
         estimated = super().more(estimated, counts, request, family)
         return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
 
     def _at_least(self, estimated: MetricEstimate, counts: Counts, family: int) -> FigureGroup:
         """Return the share of answers at or above each threshold.
 
-        A share is a mean: answers count as 1 if they reach the threshold, and otherwise as 0.
+        Each share is computed as a mean, in which an answer counts as 1 if it reaches the
+        threshold, and otherwise as 0.
         """
         likeliest = estimated.figures("share").maximum_likelihood
         shares = []
@@ -294,7 +303,8 @@ def check_range(kind: Grid) -> None:
     """Refuse a range that is too narrow for floats to distinguish its numbers.
 
     Raises:
-        UnfitTallyError: if the range is too narrow. The message suggests a better question.
+        UnfitTallyError: if the range is too narrow. The message suggests to ask for the distance
+            from the low end instead.
 
     """
     if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
@@ -318,7 +328,10 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
     *,
     simultaneous: bool = False,
 ) -> Iterator[FigureGroup]:
-    """Yield the variance, quantiles, ranges, distribution function and histogram of a number.
+    """Yield the groups of figures that describe a number's distribution.
+
+    These are the variance, the quantiles, the shares of the requested ranges, the distribution
+    function and the histogram.
 
     Args:
         histogram: the number's bins, and the probability of each symbol for a value in each bin.
@@ -358,7 +371,7 @@ def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) ->
 
 
 def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[str, Figures]:
-    """Return the figures of a tally without reports. Intervals cover the whole range."""
+    """Return the figures of a tally without reports, keyed by statistic."""
     points = histogram.points
     return {
         "variance": Figures.unknown([NO_LABEL], 0.0, (ends[1] - ends[0]) ** 2 / 4),
@@ -379,12 +392,12 @@ def family_of(histogram: Histogram, ranges: int) -> int:
 
 
 def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
-    """Return the mean of the maximum-likelihood histogram; None without reports."""
+    """Return the mean answer under the maximum-likelihood histogram; None without reports."""
     return None if fit is None else float(histogram.mean(fit.likeliest))
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures whose estimates are moved into their intervals."""
+    """Return figures, after moving each estimate outside its interval to the interval's end."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
@@ -410,15 +423,16 @@ def _bins(tally: TallyRanges, fit: Fit, family: int) -> Figures:
 
 
 def _pairs(histogram: Histogram) -> list[Ends]:
-    """Return the pair of ends of each bin."""
+    """Return the low and the high end of each bin."""
     return list(zip(histogram.lows.tolist(), histogram.highs.tolist(), strict=True))
 
 
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
-    """Return the shares of ranges.
+    """Return the share of answers within each of the requested ranges.
 
-    The low end of a share's interval comes from the grid points just inside the range. The high end
-    comes from the grid points just outside the range.
+    The ends of a range may lie between grid points. The low end of a share's interval is then that
+    of the range between the nearest grid points inside the requested range. The high end is that of
+    the range between the nearest points outside it.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
@@ -436,7 +450,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the bounds of the share between two points; both are 0 if no bin lies between them."""
+    """Return the interval of the share between two grid points; 0 to 0 if no bin lies between."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

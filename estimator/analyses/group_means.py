@@ -1,13 +1,14 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
-A device randomly rounds its number to a point of an even grid, and reports its group and the point
-as one category. The shares of these categories are estimated without bias. For each group, their
-sum estimates the group's share, and a weighted sum estimates this share times the group's mean. The
-group's mean is the quotient of these two estimates. The module `ratios` computes the intervals of
-such quotients and of their differences, and the p-values of the differences.
+A device rounds its number at random to a point of an even grid. It reports the pair of its group
+and this point, as one of several categories. The shares of these pairs are estimated without bias.
+The sum over the pairs of a group estimates the share of the group. The sum weighted by the points
+estimates this share times the group's mean. The group's mean is the quotient of the two sums. The
+module `ratios` computes the intervals of such quotients and of their differences, and the p-values
+of the differences.
 
-A group could be empty if the interval of its share, computed by Fieller's rule, includes 0. Such a
-group has no mean in the report.
+If the interval of a group's share includes 0, the group could be empty. The report then gives no
+mean for this group.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
 from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
-"""The index of the outcome "at the high end". The share of this outcome within a group equals the
-group's mean, as a fraction of the range.
+"""The index of the outcome "high end", if each answer counts partly as the low end and partly as
+the high end of the range, such as 3/4 high for the number 7.5 of 0..10. The share of this outcome
+within a group is the group's mean, as a fraction of the range.
 """
 
 
 class MeansByGroup(OneSymbol[MeanByGroup]):
-    """Metrics of a group and a number: the share and the mean number of each group."""
+    """Questions about a group and a number: the share of each group, and the mean number in it."""
 
     compares_groups = True
 
@@ -60,11 +62,11 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts can name: the mean of a group, and the share of a group."""
+        """The figures that alerts may watch: the mean of a group, and the share of a group."""
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or a range that is too narrow for floats."""
+        """Refuse a tally of other symbols than the channel's, and a range too narrow for floats."""
         super().check(tally)
         check_range(self.kind.second)
 
@@ -78,12 +80,12 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals of shares, of means, and of differences between means."""
+        """Return the number of intervals of one tally: shares, means, and differences of means."""
         groups = self.kind.first.size
         return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is 1 minus the first
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with the means of groups, their differences and the covariance."""
+        """Return the estimates, completed with groups' means, their differences and covariance."""
         if not estimated.reports:
             return estimated
         if request.joint:
@@ -96,15 +98,15 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report for each group's share, for groups of equal size."""
+        """The mean squared score of one report, for the share of each group."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
-        """Return three values of the mean squared score of a report for a group's share.
+        """Return the mean squared score of a report for a group's share, for three senders.
 
-        The first is the largest value for a sender in the group. The second and third are the
-        largest and the average value for a sender outside the group.
+        The first result is the largest mean square if the sender is in the group. The second and
+        third are the largest and the average mean square if the sender is not in the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -119,8 +121,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def least_difference(self, reports: int) -> float | None:
         """Return the smallest difference between two groups' means that is detected with 80% power.
 
-        This is a first-order approximation for groups of equal size. It assumes that half of each
-        group's answers lie at each end of the range, which gives the largest variance.
+        This is a first-order approximation for groups of equal size. Half of each group's answers
+        are assumed to be at the low end of the range and half at the high end, because the variance
+        is then largest.
         """
         if reports < EXACT_BELOW:
             return None
@@ -132,27 +135,33 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return least * self.width if least <= 1 else None
 
     def _residual(self, group: int) -> Floats:
-        """Return how far each input of a group lies above the middle of the range, shape (k,).
+        """Return the distance of each input's number from the middle of the range, shape (k,).
 
-        The middle is the assumed mean. For inputs of other groups, the result is 0.
+        The unit is the length of the range, so the result is from -0.5 to 0.5. For inputs of other
+        groups, it is 0. `least_difference` assumes that the middle is the group's mean.
         """
         places = np.tile(np.linspace(-0.5, 0.5, self.kind.points), self.kind.first.size)
         residual: Floats = places * group_weights(self.kind, group)
         return residual
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a group and a number
-        """Return the number in a pair of group and number, clipped to the number's range."""
+        """Return the number of an answer, which is a group and a number, clipped to the range."""
         _, number = value
         return float(self.kind.second.within(number))
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
         """Return the minimum variance that fresh noise adds to each group's mean, for one report.
 
-        To first order, the error of a group's mean is a sum of scores. The score of a group member
-        is the member's answer minus the mean, divided by the group's share. The noise depends on
-        the answer. The result assumes that all people give the answers with the least noise, inside
-        and outside the group. With permanent answers, the result may be 0, because no fresh noise
-        is certain.
+        Fresh noise is the noise that devices draw anew in each window. To first order, a report
+        changes the group's mean by (answer - mean) / share if it is from the group. How much noise
+        the mechanism adds to this depends on the answer. The result assumes that all people in the
+        group, and all people outside it, give the answers with the least noise. If answers are
+        permanent, the result is 0.
+
+        Args:
+            shares: the share of each group, above 0.
+            means: the mean of each group, on a scale from 0 to 1.
+
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -168,23 +177,23 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for the share of each group."""
+        """The smallest and the largest score of a single report, for the share of each group."""
         scores = [self.inverse.contrast(group_weights(self.kind, group)) for group in range(self.share_count)]
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a pair
-        """Return the group in a pair of group and number."""
+        """Return the group of an answer, which is a group and a number."""
         group, _ = value
         return (group,)
 
 
 def intervals_of_means(kind: MeanByGroup) -> int:
-    """Return the number of intervals of means and of differences between means."""
+    """Return the number of groups' means plus the number of pairs of groups."""
     return kind.first.size + math.comb(kind.first.size, 2)
 
 
 def group_weights(kind: MeanByGroup, group: int) -> Floats:
-    """Return 1 for each input of a group, and 0 for all other inputs, shape (k,)."""
+    """Return an array with 1 for each input of a group and 0 for other inputs, shape (k,)."""
     return np.repeat(np.arange(kind.first.size) == group, kind.points).astype(np.float64)
 
 
@@ -237,7 +246,10 @@ def group_means(
 
 
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
-    """Return the ratios of the groups, and whether there are enough reports to estimate them."""
+    """Return the groups' means as ratios, and whether there are enough reports for estimates.
+
+    A ratio is a share within a group, here the share at the high end (see `AT_HIGH`).
+    """
     sample = Sample.from_counts(inverse, counts)
     ends = np.kron(np.eye(kind.first.size), _ends(kind.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
@@ -248,13 +260,16 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return each point's weight toward the low end and the high end, shape (2, points)."""
+    """Return how far each point counts as the low end and as the high end, shape (2, points).
+
+    For instance, with five points, the second point counts as 3/4 low and 1/4 high.
+    """
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])
 
 
 def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Figure]:
-    """Yield the difference between the means of every pair of groups."""
+    """Yield the first group's mean minus the second group's, for every pair of groups."""
     labels = kind.first.labels
     pairs = list(combinations(range(len(labels)), 2))
     differences = [table.difference(*pair, AT_HIGH, z) for pair in pairs]

@@ -1,8 +1,9 @@
-"""Lasting variance: the part of a report's variance that may be the same in all windows.
+"""Lasting variance: the part of a report's variance that averaging windows does not reduce.
 
-It has two causes: the choice of people, and permanent answers. The same people can report the same
-permanent answers in several windows. The rest of a report's variance is fresh noise, which is drawn
-anew in each window.
+If the same people report in several windows, two causes of error may be the same in all of them.
+One is the random choice of people. The other is permanent answers: a device randomizes its answer
+once and for all, and randomizes the result (the permanent answer) again in each window. The rest of
+a report's variance is fresh noise, which each device draws anew in each window.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from estimator.statistics.arrays import Floats
 def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -> Floats:
     """Return the lasting variance of one report, for each share.
 
-    People, with their permanent answers, are a sample of a population. If a share combines several
-    values, the errors of the permanent answers add up in an unknown way. The function then returns
-    the largest possible variance.
+    Args:
+        channel: the channel of the question.
+        shares: the estimated shares.
+        of_one_value: whether each share is that of a single value. If a share combines several
+            values of permanent answers, its variance is unknown, and the largest possible variance
+            is returned.
+
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos
@@ -33,26 +38,39 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    The result is infinite if answers are permanent. Their noise is lasting, so no part of the noise
-    is known to be fresh.
+    If answers are permanent, the result is infinite, because no part of the noise is then known to
+    be fresh.
+
+    Args:
+        channel: the channel of the question.
+        means: the mean of each group, on a scale from 0 to 1.
+
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
 
 def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
-    """Return the minimum variance of the fresh noise in a report, for each mean from 0 to 1."""
+    """Return the minimum variance of the fresh noise in a report, for each possible mean.
+
+    Args:
+        metric: the question.
+        places: the means, on a scale from 0 to 1.
+
+    """
     channel = metric.channel
     gap, _ = _first_step(channel)
     return np.array([_least_noise(metric, channel.last_step, place) for place in places.tolist()]) / gap**2
 
 
 def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the minimum variance that a channel adds to an answer, given the mean of all answers.
+    """Return the minimum variance of the noise that a channel adds to one answer.
+
+    It is the minimum over all populations with the given mean.
 
     Args:
         metric: the question, which defines the numeric value of each answer.
         channel: the channel of the question, or one step of this channel.
-        mean: the mean, on a scale from 0 to 1.
+        mean: the mean of the population's answers, on a scale from 0 to 1.
 
     """
     decoder = decoder_of(channel)
@@ -62,10 +80,10 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return the line that maps the share of a true answer to the share of a permanent answer.
+    """Return slope and intercept of the share of a permanent answer.
 
-    The line is given as slope and intercept.
-
+    If the share f of people have an answer, the expected share of people with the same permanent
+    answer is slope * f + intercept. Without permanent answers, this is f.
     """
     if not channel.permanent_nanos:
         return 1.0, 0.0

@@ -1,4 +1,8 @@
-"""The unbiased mean of a number from a tally, with an interval valid for any answers."""
+"""The unbiased mean of a number from a tally, with an interval that is valid for any answers.
+
+Each symbol has a score, and the mean of the scores of all reports estimates the mean of the
+answers. Means are on a scale from 0, the low end of the range, to 1, the high end.
+"""
 
 from __future__ import annotations
 
@@ -14,42 +18,49 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""A normal interval needs this number of reports, times the kurtosis. The interval then contains
-the true value at least 93% of the time in the worst case, according to exact sums.
+"""A normal interval needs this number of reports, times the kurtosis of a score. Exact sums show
+that it then contains the true value at least 93% of the time, even in the worst case.
 """
 
 REMEMBERED: Final = 16
-"""The number of `Contrast` objects cached for further windows of the same metrics."""
+"""The number of `Contrast` objects that are kept, because other windows of a metric need the same.
+"""
 
 
 class UnbiasedScores(Protocol):
-    """A score for each symbol, with E[score | input x] = x, on a scale from 0 to 1.
+    """A score for each symbol, for which the expected score of a report is the answer itself.
+
+    Answers x are on a scale from 0 to 1, and E[score | x] = x.
 
     Source: Duchi, Jordan & Wainwright 2018, section 4.1.
     """
 
     @property
     def scores(self) -> Floats:
-        """The score of each symbol, shape (symbols,); some may lie far outside 0..1."""
+        """The score of each symbol, shape (symbols,). Scores may lie far outside 0..1."""
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports that makes the mean nearly normal at any true value."""
+        """The number of reports from which the mean is nearly normal, whatever the true mean is."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return the minimum variance of a report's score for each true mean from 0 to 1."""
+        """Return, for each true mean from 0 to 1, the minimum variance of a report's score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """Scores with which a channel's mean is unbiased. Each input of the channel has a position.
+    """Scores that estimate a mean without bias, if each input counts as a certain number.
+
+    This number, from 0 to 1, is called the position of the input. For a share, it is 1 for the
+    counted inputs and 0 for the others.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
         floor: the minimum variance of a report's score if all people give the same answer.
-        enough: `ENOUGH` times the largest kurtosis of the score if all people give the same answer,
-            but at least the number of reports that `LEAST_NOISE` requires. If epsilon is large, all
-            of the noise comes from the few false reports, and a tally may contain none.
+        enough: the number of reports from which normal intervals are used: `ENOUGH` times the
+            largest kurtosis of the score among people with the same answer, but at least the number
+            that `LEAST_NOISE` requires. If epsilon is large, all of the noise comes from the few
+            false reports, and a tally may contain none.
 
     """
 
@@ -59,7 +70,7 @@ class Contrast:
 
     @classmethod
     def from_positions(cls, inverse: Inverse, positions: Floats) -> Contrast:
-        """Return the scores for inputs with these positions, from 0 to 1, shape (k,)."""
+        """Return the scores for inputs with the given positions, from 0 to 1, shape (k,)."""
         scores = inverse.contrast(positions)
         squares, cubes, fourths = (inverse.expectations(scores**power) for power in (2, 3, 4))
         variances = squares - positions**2
@@ -85,11 +96,11 @@ class Contrast:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
-        """Return the scores for inputs with these positions, cached for further windows."""
+        """Return the scores as `from_positions` does, and keep them for other windows."""
         return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
-        """Return the minimum variance, which is the same for all true means."""
+        """Return `floor`, the minimum variance for every true mean."""
         return self.floor
 
 
@@ -112,18 +123,18 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
     """Return the mean of each tally on a scale from 0 to 1, for people sampled at random.
 
-    * If scores have only two values, as for the size of a set, the interval is a binomial interval
-      for the number of reports with the higher score.
-    * Otherwise, the normal interval is used with at least 50 reports if one of two conditions is
-      met: the reports are enough for every true value, or the scores have a large enough variance.
-      The variance is large enough if it is at least that of a population with `FEW` people at one
-      end of the range and all others at the other end. The interval uses the variance of the
-      observed scores, or the mechanism's minimum variance at the estimated mean if this is larger.
-      At a large epsilon, most of the variance comes from the few reports far from the true answer,
-      and a tally may contain no such report.
-    * In all other cases, a betting interval is used, which is valid for every true value. A tally
-      may then lack rare answers that affect the mean. For example, if 2% of people answer the high
-      end, it may happen that none of them is among 50 reports.
+    * If symbols have only two different scores, as for the size of a set, the number of reports
+      with the higher score is binomial, and its interval is converted to an interval of the mean.
+    * Otherwise, a normal interval is used if there are at least 50 reports, and in addition either
+      at least `UnbiasedScores.enough` reports, or a large variance of scores: at least the variance
+      that arises if `FEW` people are at one end of the range and all others at the other end. The
+      interval uses the variance of the observed scores, but at least the minimum variance that the
+      mechanism causes at the estimated mean. At a large epsilon, most of the variance comes from
+      the few reports far from the true answer, and a tally may contain no such report.
+    * In all other cases, a betting interval is used, which is valid for every population. A normal
+      interval could be wrong, because a tally may lack rare answers that affect the mean. For
+      example, if 2% of people answer the high end, it may happen that none of them is among 50
+      reports.
 
     Args:
         of_symbols: the unbiased score of each symbol.
@@ -145,7 +156,7 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
 def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
     of_symbols: UnbiasedScores, counts: Counts, reports: Counts, means: Floats, variances: Floats, family: int
 ) -> Floats:
-    """Return the ends of the intervals, not clipped to 0..1, shape (tallies, 2)."""
+    """Return both ends of each tally's interval, not clipped to 0..1, shape (tallies, 2)."""
     scores, least, most = of_symbols.scores, of_symbols.scores.min(), of_symbols.scores.max()
     is_most = scores > (least + most) / 2
     if np.allclose(scores, np.where(is_most, most, least)):
@@ -161,10 +172,13 @@ def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the largest variance of a mean position estimated from one report.
+    """Return the largest variance of a mean estimated from one report, over all populations.
 
-    The variance is the mean squared score minus the square of the mean position. The largest value
-    is taken over all populations.
+    In a population, the variance is the mean squared score minus the square of the mean position.
+
+    Args:
+        places: the position of each input, from 0 to 1, shape (k,).
+        squares: the mean squared score of a report of each input, shape (k,).
 
     The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
     maximizing over populations and minimizing over t may be exchanged. The largest variance is

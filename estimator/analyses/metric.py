@@ -1,8 +1,9 @@
-"""Estimates, with their uncertainty, from a metric and its tallies.
+"""The choice of the analysis of a metric, and the estimates of one tally.
 
-Standard errors and intervals describe a population, from which the devices are a random sample.
-They include the randomness of the sample and of the mechanism. As statements about only the devices
-that reported, the intervals are therefore slightly too wide.
+Standard errors and intervals describe a population, of which the reporting devices are a random
+sample. They include two kinds of randomness: the choice of the sample, and the noise of the
+mechanism. If you are interested only in the devices that reported, the intervals are slightly too
+wide.
 """
 
 from __future__ import annotations
@@ -36,30 +37,33 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The import path of the analysis for each shape of answers. Keys are the names of the classes of
-kinds, or of their base classes.
+"""The import path of the analysis of each kind of question. A key is the name of a kind's class, or
+of a base class that several kinds share.
 """
 
 WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analyses that replace those in `ANALYSES` if each number is a separate channel input."""
+"""The analyses used instead of those in `ANALYSES` if the channel has an input for each count."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {
     "one-of": "estimator.analyses.answers:MembersAsked",
     "pair-geometry": "estimator.analyses.answers:MembersInPairs",
 }
-"""The analysis for a mechanism that encodes answers in its own way, whatever their shape."""
+"""The mechanisms that determine the analysis, whatever the kind of the question is."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
-    """Return the entry for a kind in a table keyed by class names. Base classes are tried last."""
+    """Return a kind's entry in a table keyed by class names.
+
+    The kind's own class is looked up first, and then its base classes.
+    """
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 
 def analysis_of(metric: Metric) -> Analysis[Any]:
-    """Return the analysis of a question, by the shape of its answers."""
+    """Return the analysis of a question, which depends on its kind and its mechanism."""
     has_shares = metric.size is not None and has_inverse(metric.channel)
     tables = {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES
     module, _, name = (BY_MECHANISM.get(metric.channel.name) or of_shape(metric.kind, tables)).partition(":")
@@ -68,7 +72,7 @@ def analysis_of(metric: Metric) -> Analysis[Any]:
 
 
 def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEstimate:
-    """Return the estimates of one tally, which must be of the metric's edition.
+    """Return the estimates of one tally, which must have the metric's edition.
 
     Raises:
         UnfitTallyError: if `Analysis.check` refuses the tally.

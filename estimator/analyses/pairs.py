@@ -1,31 +1,38 @@
 """Two questions answered together: shares within groups, differences, and independence.
 
-The shares of pairs are estimated like the shares of a category. All figures in this module are
-derived from these shares and their covariance.
+Each device reports the pair of its answers i and j to two questions. An answer i to the first
+question defines a *group*, and an answer j to the second question is an *outcome*. The share f_ij
+of each pair is estimated like the share of a value of a category. All figures in this module are
+derived from these estimated shares and their covariance.
 
-* A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
-  interval estimation"), which is unbounded if the group could be empty. If the share depends on few
-  people, the interval is widened to remain valid.
-* The interval of a difference combines the intervals of its two terms, by the distances from each
-  estimate to the ends of its interval (Zou & Donner 2008, "Construction of confidence limits about
-  effect measures: a general approach", section 2.2, with the correlation). The combined interval is
-  also valid if the estimates have skewed distributions.
-* The p-value of a difference is the smallest level at which the interval excludes 0, so p-value and
-  interval never disagree.
-* Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
-  estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
-  far too often.) If a share depends on few people, the statistic is far from normal. The p-value of
-  the test is then at least the smallest p-value of any difference, after correction for the number
-  of differences.
-* The area under the curve (AUC) measures how well a scale ranks yes above no. It is a ratio. The
-  numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the sum over i =
-  j. The denominator is f(yes) f(no). Numerator and denominator are quadratic in the estimates. On
-  average, each of them exceeds its true value by a covariance, which is subtracted. Like the
-  interval of a difference, the AUC's interval combines the intervals of two ratios. One is how
-  often people who say yes are at higher steps than people who say no. The other is how often they
-  are at lower steps. The interval is 0..1 if either group could be empty. Each point of the curve
-  belongs to a step. It consists of two shares of people at or above this step: the share among
-  those who say no, and the share among those who say yes.
+* The share of an outcome within a group is a ratio of two estimates: the share of the pair, divided
+  by the share of the group. Its interval is Fieller's (1954, "Some problems in interval
+  estimation"), which is unbounded if the group could be empty. If the ratio depends on few people,
+  the interval is widened to remain valid.
+* The interval of the difference between two groups' shares combines the intervals of both shares,
+  using the distances from each estimate to the ends of its interval (Zou & Donner 2008,
+  "Construction of confidence limits about effect measures: a general approach", section 2.2, for
+  correlated estimates). The combined interval is valid even if the distributions of the estimates
+  are skewed.
+* The p-value of a difference is 1 minus the largest confidence at which the difference's interval
+  excludes 0. P-value and interval therefore never contradict each other.
+* If the two answers are independent, f_ij = f_i. f_.j, where f_i. is the share of group i and f_.j
+  the share of outcome j. Wald's statistic tests whether the differences between both sides are 0.
+  It uses the covariance of the estimates, which includes the noise of the mechanism. (Pearson's
+  test on estimated counts would ignore this noise, and reject far too often.) If a share depends on
+  few people, the estimates are far from normally distributed. The p-value of the test is then at
+  least the smallest p-value of any difference between groups, after correction for the number of
+  differences.
+* If the first question is a scale and the second is yes or no, the area under the curve (AUC)
+  measures how well the scale ranks yes above no: it is the probability that a random person who
+  says yes is at a higher step than a random person who says no, where equal steps count half. It is
+  a ratio. The numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the
+  sum over i = j. The denominator is f(yes) f(no). Products of two estimates exceed the true
+  products by a covariance, on average, which is subtracted. The AUC's interval is computed like
+  that of a difference between two ratios: how often people who say yes are at higher steps than
+  people who say no, and how often they are at lower steps. The interval is 0..1 if nobody might say
+  yes, or nobody no. Each point of the curve belongs to a step, and consists of two shares of people
+  at or above this step: one among those who say no, and one among those who say yes.
 """
 
 from __future__ import annotations
@@ -58,7 +65,10 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of pairs. Answers without an order are all equally far apart."""
+        """The coordinates of the pairs for clustering.
+
+        Answers without an order are equally far apart.
+        """
         if self.metric.has_no_answer:
             return None
         first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
@@ -74,7 +84,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
-        """Return the estimates with shares within groups, differences and the test result."""
+        """Return the estimates, completed with shares within groups, differences, and the test."""
         unbiased = estimated.figures("share").unbiased
         joint = joint_of(self.kind, unbiased, covariance, sample, family)
         groups = (*estimated.groups, *joint.groups)
@@ -103,16 +113,16 @@ def _is_ranking(cross: Cross) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Joint(Figured):
-    """Figures derived from pairs of answers, and the result of the test of independence."""
+    """The figures derived from the shares of pairs, and the result of the test of independence."""
 
     groups: tuple[FigureGroup, ...]
     independence: Independence | None = None
 
 
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
-    """Return the figures derived from the estimated shares of pairs, and the test.
+    """Return the figures derived from the estimated shares of pairs, and the test of independence.
 
-    With fewer than `EXACT_BELOW` reports, no group has an estimate and there is no test.
+    With fewer than `EXACT_BELOW` reports, these figures have no estimates, and there is no test.
 
     Args:
         cross: the two questions.
@@ -145,7 +155,8 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
     """Yield the difference between every two groups, for each outcome.
 
-    If there are only two outcomes, both outcomes have the p-value of the first outcome.
+    If there are only two outcomes, their differences are the same except for the sign, and both get
+    the p-value of the first outcome.
     """
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
@@ -164,11 +175,12 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
 
 
 def _independence(table: Ratios) -> Independence:
-    """Test whether all f_ij - f_i. f_.j are 0, with Wald's statistic.
+    """Test with Wald's statistic whether group and outcome are independent.
 
-    The terms of the last group and of the last outcome are left out, because the other terms
-    determine them. On average, the product of two estimates exceeds the true product by their
-    covariance, which is subtracted.
+    The share of each pair is compared with the product of the shares of its group and its outcome.
+    The pairs with the last group or the last outcome are left out, because the other pairs
+    determine them. On average, the product of two estimates differs from the true product by their
+    covariance, which is corrected for.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)
@@ -187,9 +199,10 @@ def _independence(table: Ratios) -> Independence:
 
 
 def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
-    """Return a more cautious test if a difference depends on few people.
+    """Return the test, with a larger p-value if some share within a group depends on few people.
 
-    Its p-value is at least the smallest p-value of any difference, with Bonferroni's correction.
+    The p-value is then at least the smallest p-value of any difference between groups, with
+    Bonferroni's correction.
     """
     if not table.is_widened:
         return independence
@@ -200,9 +213,10 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield, for each step except the first, the shares of people at this step or above.
+    """Yield, for each step except the first, the share of people at this step or above.
 
-    There are two shares for each step: one among those who say no, one among those who say yes.
+    For each step, the first figure is the share among those who say no, and the second is the share
+    among those who say yes.
     """
     steps = cross.first.size
     for step in range(1, steps):
@@ -216,19 +230,22 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
-    """Return how often a random yes is at a higher step than a random no. Ties count half.
+    """Return how often a person who says yes is at a higher step than one who says no.
+
+    Two people at the same step count half.
 
     Args:
         shares: the unbiased shares of the pairs, ordered by step, with "no" before "yes" in each
             step, shape (2 steps,).
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally.
-        z: the half-width of a normal interval, in standard errors; infinite with too few reports.
+        z: the half-width of a normal interval in standard errors, such as 1.96; infinite with too
+            few reports.
 
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
-    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # wins of a yes (row) over a no (column)
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # yes (row) above no (column): 1
     reach = _reach_of_auc(wins, shares, covariance, sample, z)
     if reach is None:
         return Estimate(None, None, 0.0, 1.0)
@@ -241,9 +258,19 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
     """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
 
-    The two groups are those who say yes and those who say no. Somebody wins against a member of the
-    other group by being at a higher step. For each group, the frequency of wins is a ratio within
-    this group. The error of the AUC is the error of the difference of the two groups' ratios.
+    The two groups are the people who say yes, and those who say no. A person at a higher step wins
+    against a member of the other group. Given the steps of one group, the other group's frequency
+    of wins is a ratio of shares. The error of the AUC is, to first order, the error of the
+    difference between the two groups' ratios.
+
+    Args:
+        wins: 1 for each pair of steps (of a yes, of a no) in which the yes is higher, 0.5 for ties,
+            and otherwise 0.
+        shares: as for `auc_of_pairs`.
+        covariance: as for `auc_of_pairs`.
+        sample: as for `auc_of_pairs`.
+        z: as for `auc_of_pairs`.
+
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:
@@ -256,7 +283,11 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 
 
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
-    """Return the ratios of two groups with two outcomes each, from weighted sums of shares."""
+    """Return the ratios of two groups with two outcomes each.
+
+    The share of each of the four pairs of group and outcome is a weighted sum of the given shares,
+    with one row of weights in ``added`` for each pair.
+    """
     table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
         return table
@@ -264,10 +295,10 @@ def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample,
 
 
 def _coordinates(kind: Boolean | Category) -> Floats:
-    """Return the positions of the answers to one of two questions, shape (k, d).
+    """Return the coordinates of the answers to one of the two questions, shape (answers, d).
 
-    The distance between two answers is at most 1. Answers on a scale lie on a line. Answers without
-    an order are all equally far apart.
+    Steps of a scale lie on a line from 0 to 1. Answers without an order all have the distance 1
+    from each other.
     """
     if isinstance(kind, Boolean | Ordinal):
         return np.linspace(0.0, 1.0, kind.size)[:, np.newaxis]

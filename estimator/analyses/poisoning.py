@@ -1,41 +1,47 @@
 """Fabricated reports: how far they could have moved an estimate, and a test of the tally itself.
 
-An estimate is the mean of the scores of the reports. Suppose that a fraction beta of the reports is
-fabricated, and that the estimate from the other reports alone would be f. Let least and most be the
-smallest and the largest score of a report. The estimate then lies between (1 - beta) f + beta *
-least and (1 - beta) f + beta * most. An observed estimate e was therefore raised by at most beta *
-(most - e) / (1 - beta), and lowered by at most beta * (e - least) / (1 - beta) (Cao, Jia & Gong
-2021, "Data poisoning attacks to local differential privacy protocols", section 4; Cheu, Smith &
-Ullman 2021, "Manipulation attacks in local differential privacy").
+**How far an estimate could have moved.** Each symbol has a score, and an estimate is the mean of
+the scores of the reports. Suppose that a fraction beta of the reports is fabricated, and that the
+estimate from the other reports alone would be f. Let *least* and *most* be the smallest and the
+largest score of a symbol. The estimate from all reports then lies between (1 - beta) f + beta *
+least and (1 - beta) f + beta * most. Compared with f, an observed estimate e was therefore raised
+by at most beta * (most - e) / (1 - beta), and lowered by at most beta * (e - least) / (1 - beta)
+(Cao, Jia & Gong 2021, "Data poisoning attacks to local differential privacy protocols", section 4;
+Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy").
 
-The test asks whether some population could have produced the tally. Each population has shares of
-answers, which determine a distribution of symbols. The set of these distributions, for all possible
-shares, is called the channel's range. The frequencies in an honest tally are near this range. The
-test statistic is the log-likelihood ratio of the tally's frequencies to the most likely
-distribution in the range. The p-value comes from tallies drawn from this distribution (a parametric
-bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
+**The test** asks whether some population could have produced the tally. Each population has shares
+of answers, which determine the probabilities of the symbols. The set of these distributions of
+symbols, for all possible shares, is called the channel's range. For instance, at epsilon ln 3,
+"yes" is reported with a probability from 1/4 to 3/4, so 90% of reports with "yes" are far outside
+the range. An honest tally has frequencies near the range. The test statistic is twice the
+log-likelihood ratio of the tally's frequencies to the most likely distribution in the range. The
+p-value comes from tallies drawn from this distribution (a parametric bootstrap; Davison & Hinkley
+1997, "Bootstrap methods and their application", section 4.2).
 
 If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn with
-such estimates are closer to the range than honest tallies, and the test would reject twice as many
-honest tallies as its level allows. Shares indistinguishable from 0 are therefore set to 0 (Andrews
-& Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
-selection"). For numbers on a grid, shares are left unchanged; in measurements of such numbers, up
-to 9% of honest tallies had p <= .05.
+such estimates are closer to the range than honest tallies are, and the test would reject twice as
+many honest tallies as its level allows. Before tallies are drawn, shares that cannot be
+distinguished from 0 are therefore set to 0 (Andrews & Soares 2010, "Inference for parameters
+defined by moment inequalities using generalized moment selection"). For numbers on a grid, shares
+are left unchanged. In measurements of such numbers, up to 9% of honest tallies had p <= .05.
 
-Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
-p-values"). If the result is clear beforehand, no tally is drawn. Most drawn tallies need no fit.
-Their distance from the distribution that they are drawn from is easy to compute. Their distance
-from the range is at most as large, and is usually already smaller than the observed tally's.
+**Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
+Monte Carlo p-values"). If the result is clear beforehand, no tally is drawn. The test counts the
+drawn tallies that are at least as far from the range as the observed tally. For most drawn tallies,
+no fit is needed to decide this: a tally's distance from the distribution that it was drawn from is
+easy to compute, its distance from the range cannot be larger, and usually even the larger distance
+is smaller than that of the observed tally.
 
-Passing the test does not prove that reports are honest. Fabricated reports that imitate some
-population pass, such as reports by people who follow the protocol but lie.
+Passing the test does not prove that reports are honest. Fabricated reports pass if they imitate
+some population, for example reports of people who run the unchanged SDK but give false answers.
 
-The distance between a tally and given shares is twice the log-likelihood ratio of the tally's
-frequencies to the distribution of symbols under these shares. Expectation maximization finds the
-nearest shares. Each step also gives an upper and a lower bound on the minimum distance: because the
-log-likelihood is concave, the step shows how much the log-likelihood can still rise (Lindsay 1983,
-"The geometry of mixture likelihoods", theorem 4.1). For most tallies, these bounds decide the
-comparison long before the fit is complete.
+**Fewer steps.** The distance between a tally and given shares of answers is twice the
+log-likelihood ratio of the tally's frequencies to the distribution of symbols under these shares.
+The distance from the range is the minimum over all shares. Expectation maximization finds this
+minimum step by step. Each step also gives an upper and a lower bound on the minimum: because the
+log-likelihood is concave, the step shows how much it can still rise (Lindsay 1983, "The geometry of
+mixture likelihoods", theorem 4.1). For most drawn tallies, these bounds show whether the minimum is
+smaller than the observed distance long before the fit is complete.
 """
 
 from __future__ import annotations
@@ -59,39 +65,39 @@ from estimator.results.metric import Fakes, Move, RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
 DRAWN_AT_MOST = 999
-"""The maximum number of tallies drawn for a test. The p-value is 0.001 if every drawn tally is
-closer to the range than the observed tally.
+"""The maximum number of tallies drawn for a test. If all of them are closer to the range than the
+observed tally, the p-value is 0.001, which is 1 / (999 + 1).
 """
 
 CLEAR = 10
-"""The test ends early once this many drawn tallies are at least as far from the range as the
-observed tally.
+"""The test ends early once this many of the drawn tallies are at least as far from the range as the
+observed tally. The p-value is then clearly not small.
 """
 
 SEED = 1
 """The fixed seed of the random draws, so that a tally has the same p-value on every run."""
 
 ROUNDING = 1e-9
-"""The relative size of rounding errors. A log-likelihood ratio below this fraction of the number of
-reports counts as 0, and two ratios that differ by less than this fraction count as equal.
+"""The relative size of rounding errors. A test statistic below this number times the number of
+reports counts as 0, and two statistics whose relative difference is smaller count as equal.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability. No tallies are drawn if it is practically certain that
-all of them would be closer to the range than the observed tally.
+"""The logarithm of a negligible probability. No tallies are drawn if the probability that any of
+them would be as far from the range as the observed tally is smaller than this.
 """
 
 NUMBERS_AT_ONCE = 2**16
-"""The maximum number of counts, over all drawn tallies of a batch, that are fitted together."""
+"""The maximum number of symbol counts in a batch of drawn tallies that are fitted together."""
 
 Extremes = tuple[Floats, Floats]
-"""The smallest and the largest score of a report for each figure, as two arrays of shape
+"""The smallest and the largest score of a single report for each figure, as two arrays of shape
 (figures,).
 """
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
-    """Test whether some population could have produced a tally. The random seed is fixed.
+    """Test whether some population could have produced a tally (see the module).
 
     Args:
         channel: the channel of the reports.
@@ -135,16 +141,17 @@ def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
 def _log_chance(statistic: float, symbols: int) -> float:
     """Return the logarithm of an upper bound on the p-value of a statistic.
 
-    This p-value is the probability that a drawn tally is at least this far from the distribution
-    that it is drawn from. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in
-    relative entropy", theorem 1.2, which applies to any number of reports.
+    The bound is on the probability that a drawn tally is at least this far from the distribution
+    that it is drawn from. Its distance from the range cannot be larger. Source: Agrawal 2020,
+    "Finite-sample concentration of the multinomial in relative entropy", theorem 1.2, which applies
+    to any number of reports.
     """
     distance, free = statistic / 2, symbols - 1
     return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Draw tallies, and yield for each whether its statistic is at least the given one.
+    """Draw tallies, and yield for each of them whether its statistic is at least ``statistic``.
 
     Tallies are fitted in batches. The first batches are small, because the test may end early.
     """
@@ -167,7 +174,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
 
 
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
-    """Return the most likely distribution of symbols in the channel's range, for each tally.
+    """Return, for each tally, the most likely distribution of symbols in the channel's range.
 
     Args:
         channel: the channel of the reports.
@@ -186,15 +193,19 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 
 
 def _is_on_grid(channel: Channel) -> bool:
-    """Return whether the inputs are points of a grid.
+    """Return whether the inputs are the points of a number's grid.
 
-    On a grid, reports determine the distribution of the symbols, but not the share of each input.
+    The share of a single grid point can hardly be estimated, so such channels are fitted
+    differently.
     """
     return decoder_of(channel) is not None
 
 
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the most likely distribution, after setting shares that could be noise to 0."""
+    """Return the most likely distribution of symbols, after setting shares that may be noise to 0.
+
+    Shares are set to 0 if they are below their standard error times sqrt(log n), for n reports.
+    """
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
@@ -214,11 +225,11 @@ def _statistic(counts: Counts, law: Floats) -> float:
 def fakes_of(
     channel: Channel, extremes: Extremes, counts: Counts, groups: Sequence[FigureGroup], fraction: float
 ) -> Fakes:
-    """Return how far fabricated reports could have moved a tally's figures, and the test's result.
+    """Return how far fabricated reports could have moved a tally's figures, and test the tally.
 
     Args:
         channel: the channel of the question.
-        extremes: the smallest and the largest score of a report for each figure.
+        extremes: the smallest and the largest score of a single report for each figure.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of fabricated reports.
@@ -238,7 +249,14 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return by how much fabricated reports can at most have lowered and raised each estimate."""
+    """Return by how much fabricated reports can at most have lowered and raised each estimate.
+
+    Args:
+        extremes: the smallest and the largest score of a single report for each figure.
+        unbiased: the estimate of each figure, from all reports.
+        fraction: beta, the assumed fraction of fabricated reports.
+
+    """
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
@@ -247,8 +265,8 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
     """Return whether each tally is at least a given distance from the channel's range.
 
-    The result has shape (tallies,). A tally also counts as far enough if rounding errors could
-    explain that its distance is smaller.
+    The result has shape (tallies,). A tally also counts as that far if its fit leaves open whether
+    its distance is slightly smaller.
 
     Args:
         law: the probability of each symbol for each input.
@@ -279,7 +297,7 @@ def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDA
 
 
 def _log_ratio(seen: Floats, fitted: Floats) -> Floats:
-    """Return the log-likelihood ratio per report of observed frequencies to a distribution."""
+    """Return the log-likelihood ratio of observed to fitted frequencies, per report."""
     logs: Floats = np.log(np.where(seen > 0, seen / fitted, 1.0))
     ratio: Floats = (seen * logs).sum(axis=-1)
     return ratio

@@ -1,14 +1,18 @@
 """The covariance of estimated shares, and shares within groups, which are ratios of two estimates.
 
-The intervals of ratios are valid even if noise could make the denominator 0.
+Each device is in one *group* and has one *outcome*. For instance, the groups are operating systems,
+and the outcomes are yes and no. The share of an outcome within a group is the share of this pair of
+group and outcome, divided by the share of the group. Its interval is valid even if noise could make
+the estimated share of the group 0.
 
-Sources: Fieller 1954, "Some problems in interval estimation" (for one ratio); Waudby-Smith & Ramdas
-2024, "Estimating means of bounded random variables by betting" (if a ratio depends on few people);
-Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
-section 2.2 (for the difference of two ratios).
+Sources: Fieller 1954, "Some problems in interval estimation" (the interval of one ratio);
+Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting" (the interval
+if a ratio depends on few people); Zou & Donner 2008, "Construction of confidence limits about
+effect measures: a general approach", section 2.2 (the interval of the difference of two ratios).
 
-The p-value of a difference is the smallest level at which its interval excludes 0. P-value and
-interval therefore never disagree, even for a skewed ratio.
+The p-value of a difference is 1 minus the largest confidence at which the difference's interval
+excludes 0. P-value and interval therefore never contradict each other, even if a ratio's
+distribution is skewed.
 """
 
 from __future__ import annotations
@@ -27,18 +31,18 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values whose covariance is computed. The scores of all values for all
-symbols are kept in memory, up to 128 MB.
+"""The maximum number of values for which a covariance matrix is computed. This takes the score of
+each symbol for each value in memory, up to 128 MB.
 """
 
 MOST_STEPS: Final = 100
-"""The maximum number of steps in the search for a z-score. A few steps are enough unless a group's
-share is hardly larger than its error.
+"""The maximum number of steps in the search for the z-score that belongs to a p-value. A few steps
+are enough unless a group's share is hardly larger than its standard error.
 """
 
 SETTLED: Final = 1e-9
-"""The search for a z-score ends once its relative change is below this. The p-value then has enough
-correct digits.
+"""The search for this z-score ends once a step changes it by less than this fraction. The p-value
+then has enough correct digits.
 """
 
 Places = NDArray[np.intp]
@@ -49,10 +53,11 @@ Place = int | Places
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """The scores of the reports of a tally.
+    """A tally, with the scores from which its shares are estimated.
 
     Attributes:
-        scores: the score of each symbol for the estimate of each share, shape (k, m).
+        scores: for each share, the score of each symbol, shape (k, m). The mean score of the
+            reports is the unbiased estimate of the share.
         counts: the count of each symbol, shape (m,).
 
     """
@@ -74,8 +79,8 @@ class Sample:
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
 
-        Each share is the mean of the scores of the reports. The covariance is computed for the
-        population with the nearest valid shares, which are at least 0 and add up to 1.
+        The covariance of the scores is computed for a population whose shares are at least 0, add
+        up to 1, and are nearest to the estimates.
 
         Args:
             inverse: the inverse of the channel.
@@ -88,7 +93,7 @@ class Sample:
 
 
 class Distances(NamedTuple):
-    """The distances from a difference to the ends of its interval, and its standard error."""
+    """A difference's distances down and up to the ends of its interval, and its standard error."""
 
     down: float
     up: float
@@ -97,7 +102,7 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """The shares of pairs and of groups, with their covariances.
+    """The estimated shares of pairs (group and outcome) and of groups, with their covariances.
 
     Attributes:
         pairs: the share of each pair of group and outcome, shape (groups, outcomes).
@@ -106,8 +111,8 @@ class Ratios:
         of_sums: the covariance of the groups' shares, shape (groups, groups).
         of_both: the covariance of each pair's share with each group's share, shape (groups,
             outcomes, groups).
-        widening: the factors by which Fieller's interval is widened below and above each ratio, at
-            least 1, shape (2, groups, outcomes).
+        widening: the factors, at least 1, by which `widened` lengthened Fieller's interval below
+            and above each ratio, shape (2, groups, outcomes).
 
     """
 
@@ -120,7 +125,17 @@ class Ratios:
 
     @classmethod
     def from_shares(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
-        """Return the ratios for shares of pairs. A group's share is the sum over its pairs."""
+        """Return the ratios for estimated shares of pairs.
+
+        A group's share is the sum of its pairs' shares.
+
+        Args:
+            shares: the share of each pair, ordered by group and then by outcome.
+            covariance: the covariance matrix of these shares.
+            groups: the number of groups.
+            outcomes: the number of outcomes.
+
+        """
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
         widening = np.ones((2, groups, outcomes))
@@ -130,9 +145,10 @@ class Ratios:
         """Return the ratios with intervals that remain valid if a ratio depends on few people.
 
         A ratio depends on few people if there is little noise, and nearly all or nearly none of the
-        group have the outcome. A tally may happen to contain none of the few people who differ.
-        Fieller's 95% interval is then widened to include a betting interval. Intervals at other
-        levels are widened by the same factors.
+        group have the outcome. A tally may happen to contain none of the few people who differ from
+        the rest. Fieller's 95% interval is then widened to include the interval of the module
+        `statistics.intervals` for such ratios (a betting interval). Intervals with another
+        confidence are widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -155,7 +171,11 @@ class Ratios:
         return bool((self.widening > 1).any())
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
-        """Return the ends of Fieller's interval, not clipped; None if the group could be empty."""
+        """Return both ends of a ratio's interval, not clipped to 0..1.
+
+        Return None if the group could be empty, which makes the interval unbounded. ``z`` is the
+        half-width of a normal interval with the same confidence, in standard errors.
+        """
         if not self.sums[group] > z * math.sqrt(self.of_sums[group, group]):
             return None
         low, high = self._fieller(group, outcome, z)
@@ -181,7 +201,7 @@ class Ratios:
         return Estimate(difference, reach.error, low, high, None)
 
     def reach(self, first: int, second: int, outcome: int, z: float) -> Distances | None:
-        """Return the distances from a difference to the ends of its interval.
+        """Return the distances from a difference between two groups to the ends of its interval.
 
         Return None if one of the groups could be empty.
         """
@@ -197,12 +217,12 @@ class Ratios:
         return Distances(float(down), float(up), math.sqrt(variance + second_variance - 2 * between))
 
     def p_values(self, first: Places, second: Places, outcome: Places) -> list[float]:
-        """Return, for each difference, the smallest level at which its interval excludes 0.
+        """Return the p-value of each difference between two groups' shares of an outcome.
 
         Args:
-            first: the first group of each difference. The 95% interval of its share excludes 0.
-            second: the second group of each difference. The 95% interval of its share excludes 0,
-                too.
+            first: the first group of each difference. The 95% interval of this group's share must
+                exclude 0.
+            second: the second group of each difference, with the same condition.
             outcome: the outcome of each difference.
 
         """
@@ -214,7 +234,7 @@ class Ratios:
         correlation = self._covariance(more, less, outcome) / np.sqrt(variance * less_variance)
         emptiest = np.minimum(self._emptiest(more), self._emptiest(less))
         low, high = np.zeros(distance.size), np.maximum(Z, (1 - SETTLED) * emptiest)  # an interval is unbounded at high
-        z = np.full(distance.size, Z)  # starting at Z, p-value and interval agree
+        z = np.full(distance.size, Z)  # the p-value is then below 0.05 only if the 95% interval excludes 0
         for _ in range(MOST_STEPS):
             down, up = share - self._fieller(more, outcome, z)[0], self._fieller(less, outcome, z)[1] - less_share
             reach = np.maximum(_combined(down, up, correlation), np.finfo(float).eps)
@@ -230,12 +250,15 @@ class Ratios:
         return ratio
 
     def _emptiest(self, group: Places) -> Floats:
-        """Return the smallest z with which the interval of a group's share includes 0."""
+        """Return the largest z-score with which the interval of a group's share lies above 0."""
         z: Floats = self.sums[group] / np.sqrt(self.of_sums[group, group])
         return z
 
     def _variance(self, group: Place, outcome: Place) -> Floats:
-        """Return the variance of pair - ratio * group, for the estimated ratio clipped to 0..1."""
+        """Return the variance of (pair's share - r * group's share).
+
+        Here, r is the estimated ratio, clipped to 0..1.
+        """
         ratio = np.clip(self.pairs[group, outcome] / self.sums[group], 0.0, 1.0)
         variance: Floats = (
             self.of_pairs[group, outcome, group, outcome]
@@ -245,7 +268,10 @@ class Ratios:
         return variance
 
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
-        """Return both ends of the widened intervals. No group may be empty at this z."""
+        """Return both ends of Fieller's intervals, after widening them.
+
+        The interval of each group's share with the half-width z must exclude 0.
+        """
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]
         middle = share * total - z**2 * self.of_both[group, outcome, group]
@@ -256,7 +282,7 @@ class Ratios:
         return ratio - down * (ratio - low), ratio + up * (high - ratio)
 
     def _covariance(self, first: Place, second: Place, outcome: Place) -> Floats:
-        """Return the first-order covariance of the shares of an outcome within two groups."""
+        """Return the covariance of an outcome's shares within two groups, to first order."""
         ratio, second_ratio = (self.pairs[group, outcome] / self.sums[group] for group in (first, second))
         numerator = (
             self.of_pairs[first, outcome, second, outcome]

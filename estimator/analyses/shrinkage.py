@@ -1,15 +1,17 @@
 """Shares with the smallest expected squared error, by moving each estimate toward common sizes.
 
-If a question has many values, the errors of unbiased estimates are far larger than most shares. But
-the estimates together show how common each size of share is. They follow a mixture of normal
-distributions around the possible sizes, whose weights are found by expectation maximization. The
-result is the expected value of each share given its estimate, which is on average closer to the
-truth than the estimate (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
+If a question has many values, the errors of the unbiased estimates are far larger than most true
+shares. But all estimates together show which sizes of shares are common: for instance, that nearly
+all of 1,000 shares are near 0, and a few are near 5%. The estimates are assumed to follow a mixture
+of normal distributions, one around each possible size of a share. Expectation maximization finds
+the weights of these distributions. Given its unbiased estimate, each share then has an expected
+value, which is the result. On average, the expected value is closer to the true share than the
+unbiased estimate is (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
 "False discovery rates: a new deal", section 2, for mixtures on a grid of scales). Finally, the
-shares are moved to the nearest shares that are at least 0 and add up to 1 (the simplex).
+results are replaced by the nearest shares that are at least 0 and add up to 1.
 
-These estimates are deliberately biased toward each other, and have no intervals. Use them for
-ranking, or to sum many rare values.
+The resulting shares are deliberately biased toward common sizes, and have no intervals. Use them to
+rank values, or to add up the shares of many rare values.
 """
 
 from __future__ import annotations
@@ -22,16 +24,17 @@ import numpy as np
 from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
-"""The minimum number of values. Fewer estimates do not show how common each size of share is."""
+"""The minimum number of values of a question. Fewer estimates do not show which sizes are common.
+"""
 
 RATIO = 1.3
-"""The ratio of each size in the mixture to the next smaller size. A smaller ratio would fit the
-noise; a larger ratio would blur the common sizes.
+"""The ratio of each possible size of a share to the next smaller one. A smaller ratio would fit the
+noise, and a larger ratio would blur the common sizes.
 """
 
 LEAST_SIZE = 0.1
-"""The smallest size above 0, as a fraction of the median standard error. Smaller sizes cannot be
-distinguished from 0.
+"""The smallest possible size above 0, as a fraction of the median standard error of the estimates.
+Smaller sizes cannot be distinguished from 0.
 """
 
 ROUNDS = 10
@@ -45,7 +48,7 @@ spaced sample of them is used.
 """
 
 AT_ONCE = 2**14
-"""The number of shares processed together, so that arrays take only some MB."""
+"""The number of shares that are processed together, so that arrays take only some megabytes."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
@@ -69,17 +72,17 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
 
 
 def _medians(errors: Floats) -> Floats:
-    """Return the median of each row, shape (tallies, 1)."""
+    """Return the median standard error of each tally, shape (tallies, 1)."""
     rising, middle = np.sort(errors), (errors.shape[-1] - 1) / 2
     medians: Floats = (rising[:, [math.floor(middle)]] + rising[:, [math.ceil(middle)]]) / 2
     return medians
 
 
 def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the expected value of each share given its estimate, shape (tallies, k).
+    """Return the expected value of each share, given its estimate, shape (tallies, k).
 
-    The sizes, shape (tallies, sizes), are 0 and a geometric sequence that begins far below the
-    noise and ends at the largest estimate.
+    The possible sizes of a share, shape (tallies, sizes), are 0 and a geometric sequence, which
+    begins far below the noise and ends at the largest estimate.
     """
     sample = slice(None, None, -(-shares.shape[-1] // ENOUGH))
     weights = _weights(shares[:, sample], errors[:, sample], sizes)
@@ -87,7 +90,7 @@ def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
 
 
 def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the weight of each size in the mixture, shape (tallies, 1, sizes)."""
+    """Return the estimated fraction of shares of about each size, shape (tallies, 1, sizes)."""
     likelihoods = [_likelihoods(*part, sizes) for part in _parts(shares, errors)]
     weights = np.full((len(sizes), 1, sizes.shape[-1]), 1 / sizes.shape[-1])
     for _ in range(ROUNDS):
@@ -103,12 +106,12 @@ def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _spreads(sizes: Floats) -> Floats:
-    """Return the standard deviation of shares around each size: the distance to the next."""
+    """Return the standard deviation of shares around each size: the distance to the next size."""
     return (RATIO - 1) * sizes
 
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the likelihood of each estimate given each size, divided by the largest likelihood."""
+    """Return the likelihood of each estimate under each size, divided by its largest likelihood."""
     sizes = sizes[:, np.newaxis]
     variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2
@@ -117,7 +120,7 @@ def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
 
 
 def _means(shares: Floats, errors: Floats, sizes: Floats, weights: Floats) -> Floats:
-    """Return the expected value of each share given its estimate."""
+    """Return the expected value of each share, given its estimate and the weights of sizes."""
     likelihoods = _likelihoods(shares, errors, sizes) * weights
     noise, sizes = errors[..., np.newaxis] ** 2, sizes[:, np.newaxis]
     spread = _spreads(sizes) ** 2

@@ -1,17 +1,22 @@
 """The share of answers at or above each threshold, and a bracket for each quantile.
 
-The share at or above a threshold is the sum of the unbiased shares of all cells above it. True
-shares fall from one threshold to the next. Simultaneous intervals are therefore cut to the values
-that a falling sequence can have. They remain valid, because with 95% confidence all of them are
-right. Separate intervals are not cut, because the interval of a neighboring threshold may be wrong.
+The thresholds of a question divide the range of its numbers into cells, and a device reports the
+cell of its number. The share of answers at or above a threshold is the sum of the shares of all
+cells above it. The true shares fall from one threshold to the next. If the intervals are
+simultaneous, with 95% confidence all of them contain the true shares. They are then narrowed to the
+values that a falling sequence can have: for instance, the intervals 40..60% and 45..70% of two
+successive thresholds become 45..60% and 45..60%. Separate intervals are not narrowed, because the
+interval of a neighboring threshold may be wrong.
 
-Let r be the share of answers beyond a quantile. If the share above a threshold is larger than r,
-the quantile lies at or above this threshold. If the share is smaller, the quantile lies at or below
-the threshold. To find an end of the bracket, thresholds are compared from the end of the range
-inward, until a comparison is uncertain. This end of the bracket is wrong only if one particular
-interval is wrong: that of the first threshold beyond the true quantile. The bracket therefore has
-the confidence of a single interval, for any number of thresholds (Maurer, Hothorn & Lehmacher 1995:
-ordered hypotheses).
+The bracket of a quantile consists of the two cell ends between which the quantile surely lies. Let
+r be the share of answers above the quantile, such as 5% for the 95th percentile. If the share above
+a threshold is larger than r, the quantile lies at or above this threshold. If the share is smaller,
+the quantile lies at or below the threshold. The lower end of the bracket is found by comparing the
+thresholds' intervals with r from the lowest threshold up, until an interval includes r. The upper
+end is found in the same way from the highest threshold down. An end of the bracket is wrong only if
+one particular interval is wrong: that of the first threshold beyond the true quantile. The bracket
+therefore has the confidence of a single interval, for any number of thresholds (Maurer, Hothorn &
+Lehmacher 1995: ordered hypotheses).
 """
 
 from __future__ import annotations
@@ -34,13 +39,13 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HALVES: Final = 2
-"""The number of shares in a plan. A plan assumes that half of the answers reach a threshold,
-because the variance is then largest.
+"""The number of equal shares for which a plan predicts the precision. A plan assumes that half of
+the answers reach a threshold and half do not, because the variance is then largest.
 """
 
 
 class SharesAbove(OneSymbol[Thresholds]):
-    """Metrics of numbers. A device reports the cell, between two thresholds, of its number."""
+    """Questions about numbers for which a device reports the two thresholds around its number."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -63,18 +68,18 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts can name: shares at or above a threshold, and quantiles."""
+        """The figures that alerts may watch: shares at or above a threshold, and quantiles."""
         quantiles = {f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES}
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or a range that is too narrow for floats."""
+        """Refuse a tally of other symbols than the channel's, and a range too narrow for floats."""
         super().check(tally)
         check_range(self.kind)
 
     @property
     def weights(self) -> Floats:
-        """The weight of each cell in each share above a threshold: 1 or 0, shape (T, T + 1)."""
+        """For each of T thresholds, 1 for each cell above it and 0 for others, shape (T, T + 1)."""
         cells = len(self.kind.thresholds) + 1
         return np.triu(np.ones((cells, cells)))[1:]
 
@@ -91,7 +96,10 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Intervals cover every possible value."""
+        """Return the figures of a tally without reports.
+
+        Their intervals cover every possible value.
+        """
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 
@@ -101,37 +109,47 @@ class SharesAbove(OneSymbol[Thresholds]):
         return np.array([float(end) for end in self.kind.ends])
 
     def _quantiles(self, lows: Floats, highs: Floats, estimates: Floats = NOTHING) -> FigureGroup:
-        """Return the bracket of each quantile, from the intervals of the shares above."""
+        """Return the bracket of each quantile.
+
+        Args:
+            lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
+            highs: the upper ends of these intervals, shape (T,).
+            estimates: an estimate of each quantile; empty without reports.
+
+        """
         places = np.array([bracket(lows, highs, 1 - level) for level in QUANTILES])
         low, high = self.edges[places.T]
         figures = Figures(QUANTILES, low, high, np.clip(estimates, low, high) if estimates.size else estimates)
         return FigureGroup("quantile", figures, self.metric.unit, self.ends)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of thresholds. The intervals of their shares determine the brackets."""
+        """Return the number of thresholds. Brackets need no intervals of their own."""
         return len(self.labels)
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of a report, for the share above each threshold."""
+        """The mean squared score of one report, for the share above each threshold."""
         squares = [self.inverse.expectations(self.inverse.contrast(above) ** 2) for above in self.weights]
         own, other, average = zip(*map(_squares, squares, self.weights > 0), strict=True)
         return Squares(HALVES, np.array(own), np.array(other), np.array(average))
 
     @property
     def share_count(self) -> int:
-        """2, because a plan assumes that a threshold divides the answers into two halves."""
+        """2, because a plan assumes that half of the answers reach a threshold."""
         return HALVES
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for the share above each threshold."""
+        """The smallest and the largest score of one report, for the share above each threshold."""
         scores = np.array([self.inverse.contrast(above) for above in self.weights])
         return scores.min(axis=1), scores.max(axis=1)
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Cut simultaneous intervals to the values of a falling sequence. No interval becomes empty."""
+    """Narrow simultaneous intervals to the values that a falling sequence of shares can have.
+
+    No interval becomes empty.
+    """
     least = np.maximum.accumulate(lows[::-1])[::-1]
     return least, np.maximum(least, np.minimum.accumulate(highs))
 
@@ -152,10 +170,10 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return three values of the mean squared score of a report for a share above a threshold.
+    """Return the mean squared score of a report for a share above a threshold, for three senders.
 
-    The first is the largest value for a sender above the threshold. The second and third are the
-    largest and the average for a sender below the threshold.
+    The first result is the largest mean square if the sender's answer is above the threshold. The
+    second and third are the largest and the average mean square if it is below.
     """
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

@@ -1,17 +1,21 @@
 """The mean of vectors from a tally: its coordinates and their weighted sums, with intervals.
 
-The rotations are divided into blocks. Each block gives a separate estimate of the mean. The
-differences between blocks reflect all sources of randomness: the choice of people, the noise of the
-mechanism, and the finite number of rotations. This method, the delete-a-group jackknife, assumes
-nothing about the people (Wolter 2007, "Introduction to Variance Estimation", section 4.2). Here,
-the ratio of sums is linearized. Standard errors are at least as large as the mechanism's noise in a
-random direction.
+With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations,
+and reports one of the 2D coordinate axes (with sign) in D dimensions: most likely one of the s axes
+along which the rotated vector is longest, which are called its favored axes.
 
-Rehearsals draw the tallies of many devices at once, from the distribution of the mechanism
-`rotated-axes`. This distribution is a mixture: with some probability, a device reports a random
-axis, and otherwise a favored axis of its rotated vector. Only a favored axis requires a rotation,
-which is computed once for all devices with the same vector and the same rotation. Transforms are
-exact, because their results are integers below 2**53, stored as floats.
+To find standard errors, the rotations are divided into blocks, and each block gives a separate
+estimate of the mean. The differences between blocks reflect all sources of randomness: the choice
+of people, the noise of the mechanism, and the finite number of rotations. This method, the
+delete-a-group jackknife, assumes nothing about the people (Wolter 2007, "Introduction to Variance
+Estimation", section 4.2). Here, it is used in first-order approximation. Standard errors are at
+least as large as the mechanism's noise in a random direction.
+
+Rehearsals draw the tally of many devices at once. The distribution of a report is a mixture: with
+some probability, it is a random one of all axes, and otherwise a random one of the favored axes.
+Only the latter requires a rotation, which is computed once for all devices with the same vector and
+the same rotation. Rotated vectors are exact, because they are integers below 2**53, stored as
+floats.
 """
 
 from __future__ import annotations
@@ -53,11 +57,11 @@ AT_ONCE: Final = 2**20
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
-    """Return a tally drawn at random, shape (B * 2D,), for B rotations in D dimensions.
+    """Return a random tally, shape (B * 2D,), for B rotations in D dimensions.
 
     Args:
-        channel: the channel with the rotations of a window.
-        vectors: the vectors that devices encode, as whole numbers, shape (vectors, D).
+        channel: the channel, with the rotations of the tally's window.
+        vectors: the distinct vectors of the devices, as whole numbers, shape (vectors, D).
         counts: the number of devices with each vector, shape (vectors,).
         generator: the source of random numbers.
 
@@ -80,8 +84,8 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
 def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tuple[Counts, Counts, Counts]:
     """Draw a rotation for each device, and count the devices with each pair of vector and rotation.
 
-    Return the vector's index, the rotation's index and the number of devices, each of shape
-    (pairs,).
+    Return the index of each pair's vector, the index of its rotation and the number of its devices,
+    each of shape (pairs,).
     """
     many = np.flatnonzero(counts >= rotations)
     of_many = generator.multinomial(counts[many], np.full(rotations, 1 / rotations))
@@ -93,7 +97,10 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Distribute each row's devices at random over equally likely places, shape (rows, places)."""
+    """Return how many of each row's devices fall on each place, shape (rows, places).
+
+    Each device draws one of the places with equal probability.
+    """
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
         return by_place
@@ -104,7 +111,7 @@ def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Coun
 
 
 def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Counts:
-    """Return the s favored axes of each vector under its rotation, shape (vectors, s)."""
+    """Return the indices of the s favored axes of each rotated vector, shape (vectors, s)."""
     distinct, at = np.unique(rotations, return_inverse=True)
     turned = vectors
     for step in range(ROUNDS):
@@ -116,13 +123,11 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which the numbers of reports per part cannot come from real devices. Real
-devices draw all parts (blocks of rotations, or features) with the same probability.
-"""
+"""The p-value of `even_test` below which a tally is called impossible for real devices."""
 
 LEAST_OF_BLOCK: Final = 5
-"""The minimum number of expected reports in a part. With fewer, the chi-square distribution is not
-accurate enough for such small p-values.
+"""The minimum number of expected reports per part for which `even_test` gives a p-value. With
+fewer, the chi-square distribution is not accurate enough for p-values as small as `MADE_UP`.
 """
 
 B = TypeVar("B", bound=Ball)
@@ -133,9 +138,10 @@ class VectorMean:
     """The mean of the vectors of one tally.
 
     Attributes:
-        norm: the maximum length of the metric's vectors.
+        norm: the maximum length of a device's vector.
         coordinates: the unbiased estimate of each coordinate, shape (d,).
-        deviations: the deviation of each block's contribution to the mean, shape (blocks, d).
+        deviations: for each block of rotations, the deviation of its contribution to the mean from
+            the contribution expected for its number of reports, shape (blocks, d).
         noise: the standard error that the mechanism's noise causes in a random direction.
         reports: the number of reports in the tally. With fewer than `EXACT_BELOW` reports,
             intervals cover the whole range, because so few reports do not show how much people
@@ -150,7 +156,7 @@ class VectorMean:
     reports: int
 
     def linear(self, weights: Floats, family: int = 1) -> Estimate:
-        """Return the weighted sum of the coordinates, with an interval.
+        """Return the estimated weighted sum of the mean's coordinates, with its interval.
 
         Args:
             weights: the weight of each coordinate, shape (d,).
@@ -164,18 +170,18 @@ class VectorMean:
         return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
 
     def shares(self, family: int = 1) -> Figures:
-        """Return the estimate of each coordinate. Coordinates are numbered from 0."""
+        """Return the estimate of each coordinate, labeled 0, 1, and so on."""
         errors = self._error(self.deviations, self.noise)
         reaches = self._errors_within(family) * errors
         lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
-        """Return the half-width of an interval, in standard errors."""
+        """Return the half-width, in standard errors, of each of ``family`` intervals."""
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error from the deviations of blocks, or the noise if it is larger."""
+        """Return the standard error that the deviations of blocks show, but at least ``noise``."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
@@ -183,17 +189,17 @@ class VectorMean:
 
 
 class Vectors(Analysis[B]):
-    """Vectors of limited length. A device rotates its vector at random and reports one axis."""
+    """Questions about vectors of limited length, reported with the mechanism `rotated-axes`."""
 
     mean_name = "coordinate mean"
 
     @property
     def channel(self) -> RotatedAxes:
-        """The question's channel, without the rotations of a window."""
+        """The question's channel, before the rotations of a particular window are chosen."""
         return cast("RotatedAxes", self.metric.channel)
 
     def in_window(self, window: str) -> RotatedAxes:
-        """Return the channel with the rotations of a window."""
+        """Return the channel, with the rotations of the given window."""
         return cast("RotatedAxes", self.metric.channel.in_window(window))
 
     @property
@@ -202,7 +208,7 @@ class Vectors(Analysis[B]):
         return -float(self.kind.norm), float(self.kind.norm)
 
     def mean(self, tally: Tally) -> VectorMean:
-        """Return the mean of a tally, which must have at least one report."""
+        """Return the mean vector of a tally, which must have at least one report."""
         channel = self.in_window(tally.window.text)
         counts = tally.dense(channel.symbols)
         norm, scale = float(self.kind.norm), float(self.kind.norm) / (gain_of(channel) * tally.reports)
@@ -233,9 +239,16 @@ class Vectors(Analysis[B]):
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
         """Return the distance by which fabricated reports could have moved the mean, and a test.
 
-        The estimate from a single report has the length norm / gain. The bound follows as in
-        `analyses.poisoning`, with lengths instead of the extremes of scores. The test checks
-        whether the tally's reports are spread evenly over the blocks of rotations.
+        The test checks whether the reports are spread evenly over the blocks of rotations, as those
+        of real devices are. The bound on the distance is like that in the module `poisoning`, where
+        the most extreme report is a vector of length norm / gain: the estimate from a single
+        report.
+
+        Args:
+            tally: a tally with at least one report.
+            mean: the mean vector of this tally.
+            fraction: the assumed fraction of fabricated reports.
+
         """
         reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
         even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))
@@ -243,9 +256,10 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error of one report in a random direction, in units of the vectors.
+        """The standard error of a mean from one report in a random direction, in the vectors' unit.
 
-        A reported axis is a vector of length 1 in D dimensions, and is divided by the gain.
+        A reported axis, a vector of length 1 in D dimensions, is divided by a factor called the
+        gain (see the module `decoders.rotated_axes`), and multiplied by the maximum length.
         """
         return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
 
@@ -253,8 +267,8 @@ class Vectors(Analysis[B]):
     def least_noise(self) -> float:
         """The minimum variance that the mechanism adds to a coordinate of one report.
 
-        For every vector, the variance is smallest either perpendicular to the vector or along it.
-        At high epsilons, the variance along the vector is smaller.
+        Whatever the vector is, the variance is smallest either along the vector or perpendicular to
+        it; at high epsilons, along it.
         """
         gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
         across = (1 - along) / (self.channel.dimension - 1)
@@ -262,18 +276,22 @@ class Vectors(Analysis[B]):
 
     @property
     def rotation_error(self) -> float | None:
-        """The error that the finite number of rotations causes if all vectors are identical."""
+        """The error that remains with any number of reports if all vectors are identical.
+
+        Only a finite number of rotations is used in a window. The error is a fraction of the
+        vectors' length.
+        """
         along = largest_sum(self.channel.dimension, self.channel.favoured)
         excess = max(0.0, self.channel.favoured / along**2 - 1)
         return math.sqrt(excess / self.channel.rotations * self.kind.length / self.channel.dimension)
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of a coordinate from one report, divided by the squared range."""
+        """The variance of a coordinate from one report, in squared lengths of its range."""
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each answer has only one encoding."""
+        """Return a function that draws tallies. Each answer is encoded as one certain vector."""
         vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
 
         def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:
@@ -285,15 +303,17 @@ class Vectors(Analysis[B]):
 def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> Estimate:
     """Return the estimated mean of a weighted sum of a vector's coordinates.
 
+    For instance, the weights (1, -1) give the mean difference of two coordinates.
+
     Args:
-        metric: a metric of kind vector.
+        metric: a question of kind ``vector``.
         tally: a tally of the metric's edition, with at least one report.
         weights: the weight of each coordinate.
 
     Raises:
-        RequestError: if the metric is not a vector with one coordinate per weight, or if the tally
-            has no reports.
-        UnfitTallyError: if the tally does not have the channel's alphabet.
+        RequestError: if the question's answers are not vectors with one coordinate per weight, or
+            if the tally has no reports.
+        UnfitTallyError: if the tally counts other symbols than the channel has.
 
     """
     if not isinstance(metric.kind, Ball) or len(weights) != metric.kind.length:
@@ -304,11 +324,13 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
 
 
 def even_test(reports: Counts) -> RangeTest:
-    """Test whether reports are spread evenly over parts, except for chance (Pearson 1900).
+    """Test whether only chance makes the numbers of reports in several parts differ (Pearson 1900).
+
+    A part is a block of rotations, or a feature of a model. A real device draws each part with the
+    same probability, so a very uneven tally contains fabricated reports.
 
     Args:
-        reports: the number of reports in each part, shape (parts,). Devices draw all parts with the
-            same probability.
+        reports: the number of reports in each part, shape (parts,).
 
     """
     expected = float(reports.mean())

@@ -1,1 +1,1 @@
-"""Models learned from tallies, by products or by crosses, and predictions by these models."""
+"""Models learned from tallies, which predict a label from features, and their predictions."""

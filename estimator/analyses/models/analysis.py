@@ -1,26 +1,35 @@
 """Models that predict a label from features, learned from each tally by products or by crosses.
 
-Fabricated reports move the mean of the vectors of products by at most a length r
-(`Vectors.length_moved`), and this moves the coefficients. The honest reports' mean is therefore
-within the distance r of the observed mean. The bounds below apply to every mean within this
-distance. The penalty lambda and the noise s do not change, because they depend only on the channel
-and the number of reports.
+For a model *by products*, each device reports a vector of the products of its features and its
+label, and a linear model is learned from the mean vector. For a model *by crosses*, each device
+reports a cell (a value, or a part of the range) of one of its features together with the label.
 
-* A mean consists of parts p, S, z and y, each divided by its weight. These yield the covariances
-  k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality over the four parts of r,
-  |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in the Frobenius norm,
-  |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. Raising small eigenvalues is a projection
-  onto a convex set, so it increases no distance.
-* Let A be the inverse of the penalized covariance, A* the same inverse for the other mean, and
-  b = A k. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Raised eigenvalues are at
-  least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore |A*| <= 2 / lambda, and |A*| <=
-  1 / (1 / |A| - |dC|) if this bound is above 0.
+The rest of this text bounds how far fabricated reports could have moved the coefficients of a model
+by products. They move the mean vector by at most a length r (`Vectors.length_moved`), so the mean
+of the honest reports is within the distance r of the observed mean. The bounds below apply to every
+mean within this distance. A star marks a quantity for this other mean: for instance, k* belongs to
+it, k to the observed mean, and dk = k* - k. There are d features, and |x| is the length of a vector
+or the norm of a matrix. The penalty lambda and the noise s do not change, because they depend only
+on the channel and the number of reports.
+
+* A mean consists of four parts, each divided by its weight w: the mean products p of features and
+  label, the mean products S of two features, the mean features z and the mean label y (see the
+  module `products`). These yield the covariances k = p - z y with the label, and C = S - z z' of
+  the features. By the Cauchy-Schwarz inequality over the four parts of r, |dk| <= r root(1/w_p^2 +
+  |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in the Frobenius norm, |dC| <= r root(1/w_S^2 +
+  4 |z|^2/w_z^2) + r^2/w_z^2. Small eigenvalues of C are then raised, which is a projection onto a
+  convex set, and therefore increases no distance.
+* Let A be the inverse of the penalized covariance C + lambda I, and b = A k the coefficients before
+  a correction for bias. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Eigenvalues of
+  the penalized covariance are at least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore
+  |A*| <= 2 / lambda, and |A*| <= 1 / (1 / |A| - |dC|) if this bound is above 0.
 * The correction for the bias is s^2 M b with M = A^2 + tr(A) A. It changes by
   s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2, and
   M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A. The Frobenius norm of D is at most
   |A*| |dC| |A|, and its trace is at most root(d) times this bound.
-* For any mean, |b*| is at most |A*| (|k| + |dk|). The coefficients therefore move by at most the
-  sum of four numbers: this bound, |b|, and the corrections of both for the bias.
+* Another bound is smaller if r is large. For any mean, |b*| is at most |A*| (|k| + |dk|). The
+  coefficients therefore move by at most the sum of four numbers: this bound, |b|, and the
+  corrections of b* and b for the bias.
 """
 
 from __future__ import annotations
@@ -52,10 +61,10 @@ from estimator.tallies import Tally
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:
-    """Return the largest move of the coefficients if the mean of the vectors moves by ``length``.
+    """Return how far the coefficients can move if the mean of the vectors moves by ``length``.
 
     Args:
-        moments: the moments of the tally.
+        moments: the parts of the mean vector of the tally.
         ridge: the regression fitted to these moments.
         noise: s, the standard error for which the regression corrects a bias.
         length: r, the distance by which the mean of the weighted vectors moves.
@@ -78,7 +87,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
 
 def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
-    """Return |dk| and |dC|, the largest moves of the covariances if the mean moves by a length."""
+    """Return the bounds on |dk| and |dC| if the mean moves by ``length`` (see the module)."""
     of_label, of_square, _, of_feature, of_itself = (each / UNIT for each in weights())
     z, y = float(np.linalg.norm(moments.features)), abs(float(moments.label))
     with_label = length * math.hypot(1 / of_label, z / of_itself, y / of_feature)
@@ -96,7 +105,7 @@ class _Models(Analysis[K]):
     """The base class of models by products and by crosses.
 
     Attributes:
-        statistic: the name of the learned figures.
+        statistic: the name of the statistic of the learned figures, such as ``coefficient``.
 
     """
 
@@ -121,10 +130,10 @@ class _Models(Analysis[K]):
 
     @abstractmethod
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far fabricated reports could have moved the figures.
+        """Return how far fabricated reports could have moved the estimates.
 
-        For a model by products, the figures are a mean and coefficients. For a model by crosses,
-        the figure is the share of a cell.
+        For a model by products, these are the mean of the vectors and the coefficients. For a model
+        by crosses, they are the shares of cells with a label.
 
         Args:
             tally: a tally with at least one report.
@@ -134,7 +143,7 @@ class _Models(Analysis[K]):
 
 
 class ModelOfProducts(_Models[Model], Vectors[Model]):
-    """A model whose devices report one vector, with the products of features and label."""
+    """A model for which each device reports a vector of products of its features and label."""
 
     statistic = "coefficient"
     mean_name = "product mean"
@@ -177,7 +186,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def channel(self) -> Crosses:
-        """The question's channel. A report is about one feature and the label."""
+        """The question's channel. Each report is about one feature, together with the label."""
         return cast("Crosses", self.metric.channel)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
@@ -202,10 +211,10 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of the share of a cell with a label, from one report.
+        """The largest possible variance of the share of any cell with a label, from one report.
 
-        The largest value is taken over all cells. Each report is about one random feature, so only
-        one in ``channel.inputs`` reports contributes to a cell.
+        Each report is about one random feature. Only one in ``channel.inputs`` reports (the number
+        of features) is therefore about a given cell.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

@@ -1,12 +1,17 @@
 """Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
 
+A cell is a value of a feature, or one of the equal parts into which a feature's range is divided. A
+device draws one of the model's features at random, and reports its cell together with the label,
+yes or no.
+
 The reports about a feature form a separate tally of cells and labels. The share of yes within a
-cell is a ratio of two unbiased shares. The module `ratios` computes its interval, which is also
-valid if the ratio depends on few people. The interval is unbounded if any ratio is compatible with
-the reports. The model's weights are shrunk because of the noise. They are the most likely weights
-under a prior that consists of a trend along the cells and an independent part for each cell.
-Differences that noise could explain have little effect, and a trend across all cells has more
-effect than a single cell.
+cell is a ratio of two estimated shares. The module `ratios` computes its interval, which is valid
+even if the ratio depends on few people. If any share of yes could explain the reports, the interval
+is unbounded. The model gives each cell a weight, which is added to the log-odds of yes. Weights are
+shrunk toward 0 because of the noise: they are the most likely weights under a prior distribution in
+which a weight is the sum of a trend along the cells and an independent part for each cell.
+Differences between cells that noise could explain therefore have little effect, and a trend across
+all cells has more effect than a deviation of a single cell.
 """
 
 from __future__ import annotations
@@ -32,12 +37,12 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
-"""The value at which unbounded intervals of log-odds are cut off."""
+"""The largest log-odds. An unbounded interval ends at plus or minus this number."""
 
 TREND: Final = 2.0
-"""The prior standard deviation of the trend, from the middle to the last cell. Weights often rise
-or fall along a range, or along values in their listed order. docs/research/models.md lists the
-alternatives that were tried.
+"""The prior standard deviation of the trend: of how much it rises from the middle to the last cell.
+Weights often rise or fall along a range, or along the values in the order of the registry.
+docs/research/models.md lists the alternatives that were tried.
 """
 
 APART: Final = 0.5
@@ -47,18 +52,19 @@ MOST_WEIGHT: Final = 6.0
 """The maximum absolute weight of a cell. It limits a single cell to odds of 400 to 1."""
 
 STEPS: Final = 20
-"""The number of steps in the search for weights. After ten steps, weights usually no longer change.
-"""
+"""The number of steps in the search for the weights. They usually stop changing after ten steps."""
 
 YES: Final = 1
-"""The index of yes among the labels of a cell."""
+"""The index of yes among the two labels, no and yes."""
 
 EVERYTHING: Final = (0.0, 1.0)
-"""The interval of a completely unknown share."""
+"""The interval of a share about which nothing is known."""
 
 
 class CellShares(NamedTuple):
-    """The shares of a feature's cells in the population, from the reports about this feature.
+    """The estimated shares of people with each cell of a feature and each label.
+
+    They are estimated from the reports about this feature only.
 
     Attributes:
         feature: the feature.
@@ -66,7 +72,8 @@ class CellShares(NamedTuple):
         yes: the unbiased share of people with each cell and the label yes, shape (cells,).
         covariance: the covariance of the shares, shape (2 cells, 2 cells). The order is: the first
             cell's no and yes, the second cell's no and yes, and so on.
-        sample: the reports about the feature, with scores in the same order.
+        sample: the tally of the reports about the feature, with scores in the order of the
+            covariance.
 
     """
 
@@ -78,12 +85,12 @@ class CellShares(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error of a share, averaged over the shares as a root mean square."""
+        """The root mean square of the shares' standard errors."""
         return math.sqrt(float(np.diagonal(self.covariance).mean()))
 
 
 def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts) -> Iterator[CellShares]:
-    """Yield the shares of the cells of each feature that has reports.
+    """Yield the shares of the cells of each feature, except features without reports.
 
     Args:
         features: the features of the model.
@@ -104,9 +111,9 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return how far fabricated reports could at most have moved the share of a cell and label.
 
-    In the worst case, all fabricated reports concern one feature, so they are a larger fraction of
-    the reports on this feature. If all reports on the feature could be fabricated, the share may
-    have moved by the distance from the estimate to the smallest or the largest score.
+    In the worst case, all fabricated reports are about the same feature, and therefore are a larger
+    fraction of the reports about it. If all reports about the feature could be fabricated, the
+    share may have moved by the distance from the estimate to the smallest or the largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -134,16 +141,16 @@ def base_rate(of_features: list[CellShares]) -> float:
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a sample without yes may be chance
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a tally without yes may be chance
 
 
 class Fitted(NamedTuple):
-    """The features with reports, and the weights of their cells.
+    """The shares of the cells of all features that have reports, and the cells' weights.
 
     Attributes:
         of_features: the shares of each feature's cells.
         share: the share of people with the label yes.
-        weights: the weights of each feature's cells, as `weights_of` returns them.
+        weights: for each of these features, the weights of its cells, as `weights_of` returns them.
 
     """
 
@@ -159,7 +166,7 @@ class Fitted(NamedTuple):
 
 
 def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> LearnedModel:
-    """Return the learned model of a tally. A feature without reports has weights of 0."""
+    """Return the learned model. The weights of a feature without reports are 0."""
     known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
     return LearnedModel(
         mechanism=Crosses.name,
@@ -171,14 +178,21 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 
 
 def weights_of(cells: CellShares, share: float) -> Floats:
-    """Return the most likely weight of each cell for the log-odds of yes, shape (cells,).
+    """Return the weight of each cell, which is added to the log-odds of yes, shape (cells,).
 
-    Let w be the weights, p the rates of yes that follow from them, and t the shares of the cells.
-    Then yes - p t has the expectation 0, the slope p (1 - p) t in w, and a known covariance. Each
-    step solves a linear approximation for w (Gauss-Newton method). If nobody in a cell happens to
-    say yes, the estimated variance of the cell is 0. Each variance is therefore raised to at least
-    t p (1 - p) / n, the variance for n people without noise. With few reports, the covariance is
+    The weights w are the most likely ones under the prior distribution (see the module). Let t be
+    the share of people in a cell, and p the fraction of yes among them, which follows from w. The
+    estimated share of people in the cell who say yes, minus p t, has the expectation 0, falls by p
+    (1 - p) t for each unit of w, and has a known covariance. Each step solves a linear
+    approximation for w (Gauss-Newton method). If nobody in a cell happens to say yes, the estimated
+    variance of the cell is 0. Each variance is therefore raised to at least t p (1 - p) / n, the
+    variance for n people without noise. With fewer than `EXACT_BELOW` reports, the covariance is
     unknown, and all weights are 0.
+
+    Args:
+        cells: the shares of a feature's cells.
+        share: the share of people with the label yes.
+
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))
@@ -207,8 +221,9 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    The estimates are shrunk toward the log-odds of all people, as in the model. If any feature has
-    no reports, there are no estimates, and all intervals are unbounded.
+    The estimates are the log-odds of all people plus the cells' weights, and are therefore shrunk
+    toward the former. If any feature has no reports, no cell has an estimate, and all intervals are
+    unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
@@ -223,11 +238,11 @@ def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) 
 
 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals of the log-odds of each cell, each of shape (cells,).
+    """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
-    The log-odds follow from the share of yes within the cell, whose interval the module `ratios`
-    computes. The interval is unbounded if the feature has few reports, if the cell could be empty,
-    or if no share explains the reports.
+    They are the log-odds of the ends of the interval of the share of yes within the cell, which the
+    module `ratios` computes. The interval is unbounded (up to `MOST_LOG_ODDS`) in three cases: the
+    feature has few reports, the cell could be empty, or no share of yes explains the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

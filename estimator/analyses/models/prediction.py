@@ -1,4 +1,7 @@
-"""Predictions by a learned model for many devices, the same as an app with this model makes."""
+"""Predictions by a learned model for many devices at once.
+
+An app that ships the model makes the same predictions, for a single device.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,13 @@ Column = Sequence[float] | Sequence[str]
 
 
 def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
-    """Return the log-odds of yes, or the prediction of a number, of each device, shape (devices,).
+    """Return the model's prediction for each device, shape (devices,).
+
+    For a yes-or-no label, the prediction is the log-odds of yes. For a number, it is the number.
 
     Args:
         model: the learned model, as contained in a report.
-        columns: the values of each of the model's inputs, in the order of the inputs.
+        columns: for each feature of the model, in the model's order, the values on all devices.
 
     Raises:
         ValueError: if a value is not a possible value of its feature. The message does not contain
@@ -38,7 +43,11 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
 
 
 def coordinates(feature: ModelInput, column: Column) -> Floats:
-    """Return the scaled coordinates of a feature, shape (devices, weights)."""
+    """Return the numbers by which a feature's weights are multiplied, shape (devices, weights).
+
+    A number is scaled to -1..1. Of two values, the first is -1 and the second is 1. Of more values,
+    each except the first has a coordinate, which is 1 if the device has this value and otherwise 0.
+    """
     scaled: Floats
     if not feature.values:
         scaled = 2 * positions(feature, column)[:, np.newaxis] - 1
@@ -50,7 +59,10 @@ def coordinates(feature: ModelInput, column: Column) -> Floats:
 
 
 def cells(feature: ModelInput, column: Column) -> Counts:
-    """Return the index of a feature's cell on each device, shape (devices,)."""
+    """Return the index of the cell of a feature that each device is in, shape (devices,).
+
+    A cell is a value of a category, or one of the equal parts of a number's range.
+    """
     if not feature.values:
         bins = len(feature.weights)
         return np.minimum((positions(feature, column) * bins).astype(np.int64), bins - 1)
@@ -61,7 +73,10 @@ def cells(feature: ModelInput, column: Column) -> Counts:
 
 
 def positions(feature: ModelInput, column: Column) -> Floats:
-    """Return the position of a number within its range, from 0 to 1, shape (devices,)."""
+    """Return the position of each device's number in the feature's range, shape (devices,).
+
+    The low end of the range is 0, the high end is 1, and numbers outside count as the nearer end.
+    """
     low, high, numbers = feature.low or 0.0, feature.high or 0.0, np.array(column, dtype=np.float64)
     if np.isnan(numbers).any():
         raise ValueError(f"{feature.name} must be a number on each row; leave out rows that have none")

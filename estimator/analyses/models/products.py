@@ -1,14 +1,16 @@
 """A linear model from the mean of products: ridge regression with a penalty from the known noise.
 
-The vector's mean consists of E[y z], E[z z'], E[z] and E[y] for the label y and the features z.
-These moments yield the covariance of the features, and the covariance of each feature with the
-label. The noise in the covariance of the features is a symmetric matrix of known variance. For d
-features, its largest eigenvalue is about two standard errors times the square root of d (Wigner
-1955). The penalty is a multiple of this eigenvalue, and depends only on the channel and the number
-of reports. The model therefore estimates a fixed property of the population: the population's ridge
-regression with this penalty.
+Each device has a label y and d features z, scaled to -1..1, and reports a vector of their products.
+The mean of these vectors consists of E[y z], E[z z'], E[z] and E[y]. These four parts, the moments,
+yield the covariance matrix of the features, and the covariance of each feature with the label, from
+which a ridge regression is computed. The noise in the covariance matrix is itself a symmetric
+random matrix of known variance. Its largest eigenvalue is about two standard errors times the
+square root of d (Wigner 1955). The penalty of the regression is a multiple of this eigenvalue, so
+it depends only on the channel and the number of reports, and not on the answers. The model
+therefore estimates a fixed property of the population: its ridge regression with this penalty.
 
-The quality of a model is estimated from rotations that the model was not fitted to. This is
+With the mechanism `rotated-axes`, each device uses one of many public random rotations. The quality
+of a model is estimated from reports with rotations that the model was not fitted to. This is
 cross-validation with blocks of rotations in place of people.
 """
 
@@ -33,31 +35,33 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import student_of
 
 EDGES: Final = 2.0
-"""The penalty, as a multiple of the largest eigenvalue of the noise. With half this penalty, the
-intervals of coefficients had too little coverage; see docs/research/models.md.
+"""The penalty, as a multiple of the largest eigenvalue of the noise. With half of this penalty, the
+intervals of coefficients contained the true value too rarely; see docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""The number of folds of cross-validation. Each fold consists of some blocks of rotations. A model
-that was fitted to the other folds predicts it.
+"""The number of folds of cross-validation. Each fold consists of the reports of some blocks of
+rotations. The quality of a model that was fitted to all other folds is measured on it.
 """
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute mean of labels -1 and 1. Larger estimates, caused by noise, are clipped."""
+"""The maximum absolute value of the mean label, if yes is 1 and no is -1. Noise can make the
+estimate larger; it is then clipped.
+"""
 
 LEAST_SPREAD: Final = 1e-9
-"""The value that replaces a negative variance of scores. If noise makes the variance negative, the
-scores are uninformative.
+"""The minimum variance of the model's scores. Noise can make the estimated variance negative; the
+scores are then uninformative.
 """
 
 MOST_STEPS: Final = 1000.0
-"""The value at which unbounded intervals of coefficients are cut off, as a multiple of half the
-label's range.
+"""The largest coefficient, as a multiple of half the label's range. An unbounded interval ends at
+plus or minus this number.
 """
 
 
 class Moments(NamedTuple):
-    """The parts of a mean of products, or of the deviations of blocks from this mean.
+    """The four parts of a mean vector of products, or of the blocks' deviations from this mean.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -74,7 +78,11 @@ class Moments(NamedTuple):
 
     @classmethod
     def from_vectors(cls, vectors: Floats, inputs: int) -> Moments:
-        """Split vectors, shape (..., length), into parts and divide each part by its weight."""
+        """Split vectors of shape (..., length) into four parts, and divide each part by its weight.
+
+        Devices multiply each part by a fixed weight, which `client_sdk.protocol.model.weights`
+        returns.
+        """
         of_label, of_square, of_pair, of_feature, of_itself = (each / UNIT for each in weights())
         ends = np.cumsum([inputs, inputs * (inputs + 1) // 2, inputs])
         products, upper, features, label = np.split(vectors, ends, axis=-1)
@@ -91,7 +99,7 @@ class Covariances:
 
     Attributes:
         with_label: the covariance of each feature with the label, shape (..., d).
-        features: the covariances of the features, shape (..., d, d).
+        features: the covariance matrix of the features, shape (..., d, d).
 
     """
 
@@ -100,13 +108,16 @@ class Covariances:
 
     @classmethod
     def from_moments(cls, moments: Moments) -> Covariances:
-        """Return the covariances of one set of moments."""
+        """Return the covariances that follow from the moments of one tally."""
         mean = moments.features
         return cls(moments.products - mean * moments.label, moments.squares - np.outer(mean, mean))
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return the first-order deviation of each block's covariances, shape (blocks, ...)."""
+        """Return how much each block changes the covariances, to first order.
+
+        Arrays have the additional first dimension (blocks,).
+        """
         mean = moments.features
         crossed = deviations.features[:, :, np.newaxis] * mean
         return cls(
@@ -122,7 +133,7 @@ class Ridge:
     Attributes:
         penalty: lambda, the number that is added to the eigenvalues of the features' covariance.
         coefficients: the coefficient of each scaled feature, shape (d,).
-        inverse: the inverse of the penalized covariance, shape (d, d).
+        inverse: the inverse of the features' covariance matrix plus the penalty, shape (d, d).
 
     """
 
@@ -132,15 +143,16 @@ class Ridge:
 
     @classmethod
     def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
-        """Fit the coefficients, and subtract the second-order bias caused by noise in the squares.
+        """Fit the coefficients, and subtract the bias caused by noise in the features' covariance.
 
-        Let E be a symmetric matrix of independent normal entries, with variance s**2 off the
-        diagonal and 2 s**2 on the diagonal. Then E[E M E] = s**2 (M + trace(M) I) for every
-        symmetric M.
+        The second-order bias follows from this identity. Let N be a symmetric matrix of independent
+        normal entries, with variance s**2 off the diagonal and 2 s**2 on the diagonal. Then, for
+        every symmetric M, the expectation of N M N is s**2 (M + trace(M) I).
 
         Args:
-            covariances: the covariances of one set of moments.
-            noise: s, the standard error of an off-diagonal entry of the squares.
+            covariances: the covariances of the features, and of the features with the label.
+            noise: s, the standard error of an off-diagonal entry of the features' covariance
+                matrix.
 
         """
         inputs = len(covariances.with_label)
@@ -159,7 +171,7 @@ class ProductsModel:
     Attributes:
         kind: the kind of the question.
         moments: the moments of the tally.
-        deviations: the deviations of the moments, for each block of rotations.
+        deviations: how much each block of rotations changes the moments.
         noise: the standard error of a coordinate of the vector.
 
     """
@@ -181,14 +193,14 @@ class ProductsModel:
         )
 
     def ridge(self) -> Ridge:
-        """Fit the ridge regression to the reports of all rotations."""
+        """Return the ridge regression that is fitted to the reports of all rotations."""
         return Ridge.from_covariances(Covariances.from_moments(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Figures:
-        """Return the change of the expected label when each scaled feature rises by 1.
+        """Return, for each feature, how much the expected label changes if the feature rises by 1.
 
-        Numbers are scaled from -1 to 1. For a numeric label, the change is in the label's unit. For
-        a boolean label, it is the change of the share of yes.
+        Features are scaled to -1..1, so a rise by 1 is half of the range. For a numeric label, the
+        change is in the label's unit. For a boolean label, it is the change of the share of yes.
         """
         ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
         influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
@@ -225,7 +237,7 @@ class ProductsModel:
         )
 
     def skill(self) -> Skill:
-        """Return how well scores predict yes or no in rotations that they were not fitted to."""
+        """Return how well the model's scores predict yes or no, by cross-validation."""
         whole, deviating = (
             Covariances.from_moments(self.moments),
             Covariances.from_deviations(self.deviations, self.moments),
@@ -244,7 +256,14 @@ class ProductsModel:
         )
 
     def _of_fold(self, whole: Covariances, deviating: Covariances, is_out: Counts) -> Skilled:
-        """Return the figures of a fold, for a score that was fitted to the other folds."""
+        """Return how well a score that is fitted to all other folds predicts the label in one.
+
+        Args:
+            whole: the covariances of the whole tally.
+            deviating: how much each block changes these covariances.
+            is_out: whether each block belongs to the fold in which the label is predicted.
+
+        """
         with_label, features = deviating.with_label[is_out].sum(axis=0), deviating.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
         others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
@@ -264,7 +283,7 @@ class ProductsModel:
 
     @property
     def pair_noise(self) -> float:
-        """The standard error of the mean product of two different features."""
+        """The standard error of the mean of the product of two different features."""
         return self.noise * UNIT / weights()[2]
 
     def _score_mean(self, ridge: Ridge) -> float:
@@ -272,13 +291,13 @@ class ProductsModel:
 
 
 def label_step(domain: Model) -> float:
-    """Return half of the label's range, which is one unit of the scaled label."""
+    """Return half of the label's range. The scaled label, from -1 to 1, rises by 1 over it."""
     label = domain.observation.label
     return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
 
 
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
-    """Return a feature with its weights, in the format of reports."""
+    """Return a feature with its weights, in the form in which reports contain it."""
     own = tuple(its_weights.tolist())
     if isinstance(feature.kind, Category):
         return ModelInput(name=feature.name, values=feature.kind.values, weights=own)

@@ -1,11 +1,14 @@
 """How well a score predicts yes or no: the correlation with the label, the AUC, and the log-odds.
 
-Scores are assumed to be normally distributed given the label, with the same variance for yes and
-no, as in linear discriminant analysis (Fisher 1936). The log-odds of yes are then linear in the
-score, and AUC = Phi(distance / root 2).
+A score is a weighted sum of a device's features. Among people with the same label, scores are
+assumed to be normally distributed, with the same variance for yes and no, as in linear discriminant
+analysis (Fisher 1936). The log-odds of yes are then a linear function of the score. The AUC, the
+probability that a random yes has a higher score than a random no, is then Phi(distance / root 2),
+where Phi is the normal distribution function, and the distance is that of the mean scores of yes
+and no in standard deviations.
 
-Noise may move an estimated share to 0 or 1, or beyond. `possible_share` then replaces the estimate
-by a share above 0 and below 1.
+Noise may move an estimated share of yes to 0 or below, or to 1 or above, which have no log-odds.
+`possible_share` replaces the estimate by a share above 0 and below 1.
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
-"""The number of standard errors beyond which a share is practically impossible."""
+"""Shares farther than this number of standard errors from the estimate are neglected."""
 
 POINTS: Final = 2001
-"""The number of points of the integral. With twice as many, it changes by less than 0.1%."""
+"""The number of points at which `possible_share` evaluates its integral. With twice as many, the
+result changes by less than 0.1%.
+"""
 
 LEAST_SHARE: Final = 1e-6
 """The smallest share that `possible_share` returns. It limits odds to a million to one."""
@@ -34,8 +39,9 @@ LEAST_SHARE: Final = 1e-6
 def possible_share(estimate: float, error: float) -> float:
     """Return the mean of all shares from 0 to 1, weighted by the likelihood of the estimate.
 
-    The estimate is assumed to be normally distributed. If the estimate is far from 0 and 1, the
-    weighted mean is the estimate itself. If the error is large, the weighted mean is near one half.
+    The estimate is assumed to be normally distributed around the true share. If the estimate is far
+    from 0 and 1, compared with its standard error, the result is the estimate itself. If the
+    standard error is large, the result is near one half.
 
     Args:
         estimate: the unbiased estimate of the share.
@@ -52,24 +58,27 @@ def possible_share(estimate: float, error: float) -> float:
 
 
 SURE: Final = 4.0
-"""The minimum variance of scores, in standard errors of this variance. If the variance is smaller,
-it could be 0. Any correlation is then possible (Fieller 1954).
+"""The minimum variance of the scores, in standard errors of this variance. A smaller estimate could
+be noise around a true variance of 0, with which any correlation is possible (Fieller 1954).
 """
 
 STEP: Final = 1e-4
 """The change of the correlation that is used to compute the slope of the AUC numerically."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The assumed correlation of score and label if noise hides the true correlation. Log-odds then
-hardly vary.
+"""The correlation of score and label that is assumed if the estimate is smaller or hidden by noise.
+Predicted log-odds then hardly vary.
 """
 
 MOST_CORRELATION: Final = 0.99
-"""The maximum correlation. Noise could make a correlation seem perfect, and log-odds infinite."""
+"""The maximum correlation. Noise could make an estimated correlation 1, and log-odds infinite."""
 
 
 class Skilled(NamedTuple):
-    """The figures of one fold: `along` and `spread` as in `Skill`, and the mean of the label."""
+    """The figures of one fold of cross-validation.
+
+    These are `along` and `spread`, as in `Skill`, and the deviation of the mean label.
+    """
 
     along: float
     spread: float
@@ -78,16 +87,16 @@ class Skilled(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skill:
-    """The association of a score with a label of yes or no, which counts as 1 or -1.
+    """The association of a score with a label, where yes counts as 1 and no as -1.
 
     Attributes:
         label: the mean of the label.
         mean: the mean of the score.
         along: the covariance of score and label.
         spread: the variance of the score.
-        deviations_along: the deviation of each fold from `along`, shape (folds,).
-        deviations_spread: the deviation of each fold from `spread`, shape (folds,).
-        deviations_label: the deviation of each fold from `label`, shape (folds,).
+        deviations_along: each fold's `along` minus the mean of all folds, shape (folds,).
+        deviations_spread: each fold's `spread` minus the mean of all folds, shape (folds,).
+        deviations_label: each fold's mean label minus `label`, shape (folds,).
 
     """
 
@@ -134,9 +143,9 @@ class Skill:
         """The slope and intercept of the log-odds of yes, as a linear function of the score.
 
         Three corrections account for noise. The share of yes is estimated by `possible_share`. The
-        covariance is shrunk by its error (James & Stein 1961). The variance is at least `SURE`
-        standard errors. If the score seems uninformative, a small slope remains, so that the score
-        still ranks people.
+        covariance of score and label is shrunk because of its standard error (James & Stein 1961).
+        The variance of the score is at least `SURE` of its standard errors. If the score seems
+        uninformative, a small slope remains, so that predictions still rank people by score.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
@@ -159,7 +168,7 @@ def _error_of(deviations: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return an estimate shrunk by its error; 0 if the estimate does not exceed its error."""
+    """Return an estimate minus error**2 / estimate; 0 if it does not exceed its error."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 
