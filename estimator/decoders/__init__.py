@@ -1,5 +1,5 @@
 """The decoders of the mechanisms. A decoder estimates answers from the symbols of reports.
 
-Each mechanism has a module in this package, as in ``client_sdk.protocol.mechanisms``, and a row in
-the table of the module `inversions`.
+Each mechanism of ``client_sdk.protocol.mechanisms`` is decoded by a module of this package. The
+table in the module `inversions` lists the functions for each mechanism.
 """

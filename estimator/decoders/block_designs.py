@@ -1,15 +1,22 @@
 """Inverses of block designs, in which a report supports all values of its block.
 
-In a balanced design, all pairs of values share blocks equally often. Support counts are therefore
-binomial, and yield unbiased shares. The blocks are the shifts of a few base blocks. Sums over all
-shifts of a base block are convolutions over Z_v, which take one real FFT.
+Each symbol names a block, which is a subset of the values. A device reports a block that contains
+its answer more often than one that does not. A report *supports* the values in its block, and the
+support count of a value is the number of reports that support it. The blocks are the shifts of a
+few base blocks: for instance, with 7 values, the shifts of the base block {0, 1, 3} are {1, 2, 4},
+{2, 3, 5} and so on, modulo 7. Sums over all shifts of a base block are circular convolutions, which
+take one real Fourier transform (FFT).
 
-The blocks of a cyclic design are pseudo-random. They are not exactly balanced, so shares from
-support counts alone would be biased. Instead, the linear equations of the channel are solved by
-least squares. Because every block occurs with all its shifts, each Fourier frequency has a separate
-equation. The equations are weighted for a uniform population. In this population, the estimate has
-the smallest variance of all unbiased estimates. The estimate is unbiased in every population.
-Blocks of two values are exactly balanced, and need no least squares.
+In a balanced design, every two values are together in the same number of blocks. The support count
+of a value is therefore binomial, and yields an unbiased share.
+
+The base blocks of a cyclic design are pseudo-random. They are not exactly balanced, so shares from
+support counts alone would be biased. Instead, the linear equations that map shares to the
+probabilities of symbols are solved by least squares. Because every block occurs with all its
+shifts, the equations can be solved separately for each Fourier frequency. The equations are
+weighted so that the estimate has the smallest variance of all unbiased estimates if all values are
+equally common. The estimate is unbiased in every population. Blocks of two values are exactly
+balanced, and need no least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -39,7 +46,7 @@ Spectra = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """The sums that relate symbols (shifted base blocks) to values, by convolutions over Z_k.
+    """The sums over the values of a block, and over the blocks with a value, by Fourier transforms.
 
     Attributes:
         inputs: k, the number of inputs.
@@ -52,32 +59,39 @@ class Shifts:
 
     @classmethod
     def from_channel(cls, channel: CyclicDesign) -> Shifts:
-        """Compute the Fourier transforms of a channel's base blocks."""
+        """Return the sums for the base blocks of a channel."""
         return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Compute the Fourier transforms of base blocks, which are given as subsets of Z_k."""
+        """Return the sums for some base blocks, each of which is a subset of 0..inputs-1."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
         return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each value, the sum of the scores of all symbols with it, shape (..., k)."""
+        """Return, for each value, the sum of the scores of the blocks with it, shape (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the values in each symbol's block, shape (..., m)."""
+        """Return, for each block, the sum of the shares of its values, shape (..., m)."""
         return self.spread(shares, self.blocks)
 
     def gathered(self, scores: Floats, weights: Spectra) -> Floats:
-        """Return a weighted sum of the symbols' scores for each value, shape (..., k)."""
+        """Return a weighted sum of the blocks' scores for each value, shape (..., k).
+
+        ``weights`` contains the Fourier transform of each base block's weights, which depend on the
+        value minus the shift of the block.
+        """
         spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
         return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
 
     def spread(self, shares: Floats, weights: Spectra) -> Floats:
-        """Return a weighted sum of the values' shares for each symbol, shape (..., m)."""
+        """Return a weighted sum of the values' shares for each block, shape (..., m).
+
+        ``weights`` is as for `gathered`.
+        """
         spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
         return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
 
@@ -86,16 +100,16 @@ class Shifts:
 class LeastSquares:
     """The inverse of a cyclic design that is not exactly balanced.
 
-    A report of block i shifted by s adds the score ``weight_i(v - s)`` to the estimate for value v.
-    The expected score is 1 if the answer is v, and otherwise 0. The mean squared score depends on
-    the answer x only through the distance x - v.
+    A report of base block i, shifted by s, has the score ``weight_i(v - s)`` for the share of value
+    v. The weights make its expectation 1 if the sender's answer is v, and otherwise 0. The mean
+    squared score depends on the sender's answer x only through the distance x - v.
 
     Attributes:
         block: the distribution of the symbols.
-        shifts: the relation between symbols and the values that their blocks contain.
-        weights: the Fourier transforms of the weights, shape (j, k // 2 + 1).
-        mean_squares: the mean squared score of a report for a value, by the distance of the answer
-            from the value, shape (k,).
+        shifts: the sums over the values of a block, and over the blocks with a value.
+        weights: the Fourier transforms of the weights of j base blocks, shape (j, k // 2 + 1).
+        mean_squares: the mean squared score of a report for a value's share, by the distance of the
+            sender's answer from the value, shape (k,).
         own: the probability that a report's block contains the sender's answer.
         other_least: the smallest probability that the block contains a value other than the answer.
         other_most: the largest probability that the block contains a value other than the answer.
@@ -112,7 +126,7 @@ class LeastSquares:
 
     @classmethod
     def from_block(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
-        """Compute the weights of a channel, and the exact mean squared scores."""
+        """Compute the weights of a channel, and the mean squared scores that follow from them."""
         shifts = Shifts.from_channel(channel)
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
@@ -131,8 +145,8 @@ class LeastSquares:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is computed for the population whose shares are nearest to the estimated shares, and is
-        therefore above 0.
+        It is computed for the valid shares (at least 0, with sum 1) that are nearest to the
+        estimates, and is therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -143,12 +157,13 @@ class LeastSquares:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        The interval consists of the shares that a score test does not reject. The variance depends
-        on the whole population, so the test of a share uses the largest variance over all
-        populations with this share. With fewer than 50 reports, or if few reports are expected to
-        contain the value, a score test is not valid. The interval then follows from the support
-        count, which is binomial in every population. Each end assumes the worst population, so the
-        interval is valid for every true share.
+        The interval consists of the shares that a score test does not reject. The variance of an
+        estimated share depends on the whole population, so the test of a hypothetical share uses
+        the largest variance over all populations with this share. With fewer than 50 reports, or if
+        only few reports are expected to contain the value, the score test is not accurate. The
+        interval is then computed from the support count, whose probability lies between two bounds
+        in every population. Each end of the interval uses the less favorable bound, so the interval
+        is valid for every population.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -158,27 +173,27 @@ class LeastSquares:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
         return self.block.symbol_law(self.shifts, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, for scores of shape (..., m)."""
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the sender's answer and for others."""
+        """Return the mean squared score of one report, for the sender's answer and for others."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, each of shape (1,).
+        """Return the smallest and the largest score of any symbol, each of shape (1,).
 
-        They are the same for all values, because every block occurs with all shifts.
+        They are the same for the shares of all values, because every block occurs with all shifts.
         """
         scores = np.fft.irfft(self.weights, n=self.shifts.inputs)
         return scores.min(keepdims=True).ravel(), scores.max(keepdims=True).ravel()
@@ -193,7 +208,7 @@ class LeastSquares:
 
 
 def cyclic_inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design. Only blocks of two values need no least squares."""
+    """Return the inverse of a cyclic design: by least squares, unless blocks have two values."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)
@@ -205,12 +220,19 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often.
+    """
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of one answer's blocks that do not contain another answer."""
+    """Return the fraction of an answer's blocks that do not contain another answer.
+
+    It is the largest such fraction over all pairs of answers.
+    """
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))
@@ -222,11 +244,11 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """The sums that relate shifted base blocks to the first k points, which are the inputs.
+    """The sums of a design with v points, of which only the first k are inputs.
 
     Attributes:
         inputs: k, the number of inputs.
-        shifts: the sums that relate shifted base blocks to all points of Z_v.
+        shifts: the sums for all v points.
 
     """
 
@@ -234,11 +256,11 @@ class FirstPoints:
     shifts: Shifts
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each value, the sum of the scores of all symbols with it, shape (..., k)."""
+        """Return, for each value, the sum of the scores of the blocks with it, shape (..., k)."""
         return self.shifts.of_values(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the values in each symbol's block, shape (..., m)."""
+        """Return, for each block, the sum of the shares of its values, shape (..., m)."""
         of_points = np.zeros((*shares.shape[:-1], self.shifts.inputs))
         of_points[..., : self.inputs] = shares
         return self.shifts.of_symbols(of_points)
@@ -246,27 +268,26 @@ class FirstPoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedBlock(Block):
-    """The distribution of a design with blocks of different frequencies.
+    """The distribution of the symbols of a design in which some blocks are drawn more often.
 
     Attributes:
-        frequencies: the frequency with which each symbol's block is drawn, relative to the average,
-            shape (m,).
+        frequencies: how often each block is drawn, as a multiple of the average block, shape (m,).
 
     """
 
     frequencies: Floats
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
         return self.frequencies * super(WeightedBlock, self).symbol_law(incidence, shares)
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, for scores of shape (..., m)."""
         return super(WeightedBlock, self).expectations(incidence, self.frequencies * scores)
 
 
 def balanced_inverse(channel: BalancedDesign) -> Balanced:
-    """Return the inverse of a balanced design. All pairs of values share equally many blocks."""
+    """Return the inverse of a balanced design, computed from support counts."""
     points, size, blocks = channel.points, channel.block_size, channel.base_blocks
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     other = (keep * (size - 1) + (1 - keep) * size) / (points - 1)
@@ -279,6 +300,10 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often.
+    """
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

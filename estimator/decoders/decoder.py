@@ -1,9 +1,11 @@
 """A channel's distribution, its inverse for shares, and its decoder for means.
 
-The distribution maps the shares of inputs to the probabilities of symbols. The inverse maps a tally
-of symbols to the shares of inputs. The decoder has an unbiased score for each symbol, and the mean
-of the scores estimates the mean of the answers. The mean squared score of a report for a share
-(`Squares`) determines all variances in a plan.
+A channel is a mechanism with its parameters. A device encodes its answer as one of k inputs, and
+the channel draws one of m symbols at random for this input. The *distribution* maps the shares of
+the inputs to the probabilities of the symbols. The *inverse* maps a tally of symbols back to
+estimated shares of the inputs. The *decoder* has a score for each symbol, for which the mean score
+of all reports is an unbiased estimate of the mean answer. Each share has such scores, too. The mean
+squared score of a report (`Squares`) determines all standard errors in a plan.
 """
 
 from __future__ import annotations
@@ -19,16 +21,16 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""The number of decoders cached for further windows of the same metrics. Each decoder takes
-about 30 kB.
+"""The number of decoders that are kept, because other windows of a metric need the same. Each
+decoder takes about 30 kB.
 """
 
 LEAST_NOISE: Final = 6
-"""The mean is nearly normal if the mechanism adds at least this variance to the sum of scores, as a
-multiple of the squared range. With less noise, a few people at an end of the range may affect the
-mean more than the noise does, and a tally may happen to contain none of them. The skewness of a sum
-with noise of variance v is at most 2 / sqrt(27 v). With the value 6, normal intervals contain the
-true value with a probability of at least 93% in the worst case (measured).
+"""An estimated mean is nearly normally distributed if the noise in the sum of the scores has at
+least this variance, where the range has the length 1. With less noise, a few people at an end of
+the range may affect the mean more than the noise does, and a tally may happen to contain none of
+them. The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal
+intervals contained the true value at least 93% of the time in the worst case that was measured.
 """
 
 
@@ -36,19 +38,22 @@ true value with a probability of at least 93% in the worst case (measured).
 class Squares:
     """The mean squared score of one report, for the share of each value.
 
+    The score depends on the reported symbol, whose probabilities depend on the sender's answer.
     Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
 
     Attributes:
         inputs: the number of values.
         own: the mean squared score if the value is the sender's answer.
-        other: the largest mean squared score if the sender has another answer.
-        average: the mean squared score, averaged over all other answers of the sender.
-        support: the probabilities that a report supports the sender's answer, and that it supports
-            another value. None if the score does not depend on support alone.
-        least_reports: the minimum number of reports for which a share gets the large-sample
-            interval.
-        metrics: the number of questions among which the reports are divided. The other fields
-            describe a single question.
+        other: the mean squared score if the sender has another answer, maximized over these
+            answers.
+        average: the mean squared score if the sender has another answer, averaged over these
+            answers.
+        support: two probabilities: that a report supports the sender's answer, and that it supports
+            a given other value. None if a value's score depends on more than whether the report
+            supports the value.
+        least_reports: the number of reports from which a share gets an interval for large samples.
+        metrics: the number of yes/no questions (one for each value of a set) of which each device
+            answers one. The other fields describe one of these questions.
 
     """
 
@@ -62,29 +67,39 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share estimated from one report, if all shares are equal."""
+        """The variance of a share that is estimated from one report, if all shares are equal."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
-        """The variance of a share estimated from one report, in the worst population."""
+        """The variance of a share estimated from one report, maximized over all populations."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the variance from one report, in the worst population with the given share."""
+        """Return the largest variance, over all populations in which the share has this size."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
 class ChannelLaw(Protocol):
-    """The linear map from shares of k inputs to probabilities of m symbols, and its adjoint."""
+    """The distribution of a channel's symbols, as a linear map and its adjoint (transpose)."""
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), if the inputs have some shares.
+
+        Args:
+            shares: the share of each input, shape (..., k).
+
+        """
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, shape (..., k).
+
+        Args:
+            scores: the score of each symbol, shape (..., m).
+
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,20 +114,21 @@ class TableLaw:
     table: Floats
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol."""
+        """Return the probability of each symbol, for the given shares of inputs."""
         law: Floats = shares @ self.table
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a symbol given each input."""
+        """Return the expected score of a report with each input."""
         expected: Floats = scores @ self.table.T
         return expected
 
 
 class Inverse(ChannelLaw, Protocol):
-    """The inverse of a channel with k inputs and m symbols. It accepts one tally or an array.
+    """The inverse of a channel with k inputs and m symbols, for one tally or an array of tallies.
 
-    Each symbol has a score. An estimate is the mean of the scores of the reported symbols.
+    For each share, each symbol has a score. The estimated share is the mean of the scores of the
+    reported symbols.
     """
 
     def __hash__(self) -> int:
@@ -132,24 +148,28 @@ class Inverse(ChannelLaw, Protocol):
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        It describes people who are sampled at random.
+        The people who report are assumed to be a random sample of a population.
         """
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty. If ``family`` is above 1, this many intervals are valid
-        simultaneously, with the confidence of a single interval.
+        No interval is empty. If ``family`` is above 1, intervals are wider: with 95% confidence,
+        this many of them are all right.
         """
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,).
+        """Return the score of each symbol for a weighted sum of shares, shape (m,).
 
-        The covariance of all shares is computed from such scores.
+        The mean of these scores over all reports is the unbiased estimate of the sum.
+
+        Args:
+            weights: the weight of each share, shape (k,).
+
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the sender's answer and for others.
+        """Return the mean squared score of one report, for the sender's answer and for others.
 
         Args:
             inputs: the number of values.
@@ -157,23 +177,26 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, for each share.
+        """Return the smallest and the largest score of any symbol, for each share.
 
-        Both arrays have shape (k,), or (1,) if all shares have the same extremes.
+        Both arrays have shape (k,), or (1,) if all shares have the same extreme scores.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """Unbiased scores of a channel's symbols. The ends of the range are 0 and 1.
+    """Scores of a channel's symbols that estimate the mean answer without bias.
+
+    Answers are scaled so that the low end of their range is 0 and the high end is 1. The inputs are
+    the points of an even grid from 0 to 1.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
-        squares: the expected squared score for each input, shape (inputs,).
-        least_squares: for each input, the minimum expected squared score over all populations whose
-            mean is this input, shape (inputs,).
-        least_noises: for each input, the minimum variance that the mechanism adds, over all
-            populations whose mean is this input, shape (inputs,).
+        squares: the expected squared score of a report with each input, shape (inputs,).
+        least_squares: for each point of the grid, the minimum expected squared score of a report,
+            over all populations whose mean answer is this point, shape (inputs,).
+        least_noises: for each point of the grid, the minimum variance that the mechanism adds to a
+            report, over all populations whose mean answer is this point, shape (inputs,).
 
     """
 
@@ -183,32 +206,33 @@ class Decoder:
     least_noises: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute the minimum squares and noises once, because every window uses them."""
+        """Compute `least_squares` and `least_noises` once, because every window uses them."""
         points = np.linspace(0.0, 1.0, self.squares.size)
         object.__setattr__(self, "least_squares", convex_minorant(self.squares))
         object.__setattr__(self, "least_noises", convex_minorant(self.squares - points * points))
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for which the mean is nearly normal at any true value."""
+        """The number of reports from which the estimate is nearly normal, whatever the mean is."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:
         """Return the minimum variance of a report's score for each true mean from 0 to 1.
 
-        For example, if the expected square is a convex function of the input, the variance is
-        smallest when all people have the same answer.
+        The minimum is taken over all populations with this mean. For example, if the expected
+        squared score is a convex function of the input, the variance is smallest when all people
+        have the same answer.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least
 
     def least_noise(self, mean: float) -> float:
-        """Return the minimum variance that the mechanism adds, for populations with a given mean.
+        """Return the minimum variance that the mechanism adds, over populations with a given mean.
 
-        It may be smaller than `least_variance`, which includes the variance of people's answers.
-        The two minima can belong to different populations: if answers differ more, the mechanism
-        may add less noise, although the total variance is larger.
+        The result may be smaller than `least_variance`, which includes the variance of people's
+        answers. The two minima can belong to different populations: if answers differ more, the
+        mechanism may add less noise, although the total variance is larger.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
@@ -219,9 +243,10 @@ def floats(exact: Iterable[Fraction]) -> Floats:
 
 
 def convex_minorant(values: Floats) -> Floats:
-    """Return the largest convex function on 0, 1, … that exceeds no value, shape (k,).
+    """Return the largest convex function that lies at or below all values, shape (k,).
 
-    The function's corners are found from left to right. A corner is removed if it lies above the
+    The values belong to the arguments 0, 1, and so on. The function consists of straight lines
+    between corners, which are found from left to right. A corner is removed if it lies above the
     line from the previous corner to the next value (Andrew 1979, "Another efficient algorithm for
     convex hulls in two dimensions").
     """

@@ -1,9 +1,10 @@
 """The inverse of the exponential mechanism, by weighted least squares from a table.
 
-The equations are weighted for a uniform population. In this population, the estimate
-has the smallest variance of all unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of
-statistical signal processing: estimation theory", section 6.4). The estimate is unbiased in every
-population.
+The table contains the probability of each symbol for each input. The linear equations that it
+defines between shares and symbol frequencies are weighted. If all inputs are equally common, the
+estimate has the smallest variance of all unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals
+of statistical signal processing: estimation theory", section 6.4). The estimate is unbiased in
+every population.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableInverse:
-    """The inverse of a channel whose distribution is given as a table.
+    """The inverse of any channel whose distribution is given as a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
-        decoder: the score of each symbol for each share, shape (k, m).
-        mean_squares: the mean squared score of a report, shape (k, k). Rows are the sender's
-            inputs, and columns are the inputs whose shares are estimated.
+        decoder: for the share of each input, the score of each symbol, shape (k, m).
+        mean_squares: the mean squared score of a report, shape (k, k). A row is the sender's input,
+            and a column is the input whose share is estimated.
 
     """
 
@@ -37,7 +38,7 @@ class TableInverse:
 
     @classmethod
     def from_law(cls, law: Floats) -> TableInverse:
-        """Compute the least-squares scores for a distribution, and their mean squares."""
+        """Compute the scores for a distribution by least squares, and the mean squared scores."""
         weighted = law / law.mean(axis=0)
         decoder = np.linalg.solve(weighted @ law.T, weighted)
         return cls(law, decoder, law @ decoder.T**2)
@@ -50,8 +51,8 @@ class TableInverse:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), for people sampled at random.
 
-        It is computed for the population whose shares are nearest to the estimated shares, and is
-        therefore above 0.
+        It is computed for the valid shares (at least 0, with sum 1) that are nearest to the
+        estimates, and is therefore above 0.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
@@ -60,11 +61,12 @@ class TableInverse:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        The interval consists of the shares that a score test does not reject. The test of a share
-        uses the largest variance over all populations with this share. With fewer than 50 reports,
-        or if few reports of some symbol are expected, the score test is too optimistic: at epsilon
-        8 and 100 reports, its intervals contain some true shares only 84% of the time. Another
-        interval, which is valid for every true share, then replaces it.
+        The interval consists of the shares that a score test does not reject. The test of a
+        hypothetical share uses the largest variance over all populations with this share. With
+        fewer than 50 reports, or if only few reports of some symbol are expected, the score test is
+        too optimistic: at epsilon 8 and 100 reports, its intervals contain some true shares only
+        84% of the time. In these cases, `bounded_intervals` are used, which are valid for every
+        true share.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
@@ -75,31 +77,31 @@ class TableInverse:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
         summed: Floats = weights @ self.decoder
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the sender's answer and for others."""
+        """Return the mean squared score of one report, for the sender's answer and for others."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report for each share, shape (k,)."""
+        """Return the smallest and the largest score of any symbol for each share, shape (k,)."""
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
         law: Floats = shares @ self.law
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, for scores of shape (..., m)."""
         expected: Floats = scores @ self.law.T
         return expected
 
 
 def inverse(channel: Exponential) -> TableInverse:
-    """Return the inverse of an exponential mechanism."""
+    """Return the inverse of a channel with the exponential mechanism."""
     return TableInverse.from_law(np.array(channel.weights, dtype=np.float64) / TOTAL)

@@ -1,11 +1,14 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
-Each node consists of the nodes below it, so every level shows something about the same shares. The
-equations of all levels are solved by least squares, with the weights for a uniform population. In
-this population, the estimate has the smallest variance of all unbiased estimates (Aitken 1936). The
-estimate is unbiased in every population. Least squares replaces the usual averaging of parents and
-children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). The two methods
-are equivalent if all nodes of a level have the same noise and are uncorrelated.
+The range of a number is divided into the nodes of a tree: for instance, two halves on the first
+level, four quarters on the second. A device draws a level at random, and reports the node of its
+number on this level, perturbed. Because each node consists of the nodes below it, reports on every
+level contribute to the same shares. The equations of all levels are therefore solved together by
+weighted least squares. If all inputs are equally common, the estimate has the smallest variance of
+all unbiased estimates (Aitken 1936). The estimate is unbiased in every population. Least squares
+replaces the usual averaging of the estimates of a node and of its children (Cormode, Kulkarni &
+Srivastava 2019, section 4: constrained inference). The two methods are equivalent if all nodes of a
+level have the same noise and are uncorrelated.
 """
 
 from __future__ import annotations
@@ -28,13 +31,14 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLaw:
-    """The distribution of a tree's symbols, with one table for each level.
+    """The distribution of the symbols of all levels of a tree, with one table for each level.
 
     Attributes:
         inputs: k, the number of inputs.
-        spans: the number of points in a node, for each level.
-        tables: the probability of each symbol of a level for each node of this level. There is one
-            table of shape (nodes, symbols) for each level.
+        spans: for each level, the number of inputs in a node.
+        tables: for each level, the probability of each of its symbols if the device's number is in
+            each of its nodes, shape (nodes, symbols). It includes the probability of drawing the
+            level.
 
     """
 
@@ -44,13 +48,13 @@ class TreeLaw:
 
     @classmethod
     def from_channel(cls, channel: Hierarchical) -> TreeLaw:
-        """Compute the tables of a channel's levels, all of which are equally likely."""
+        """Compute the tables of a channel's levels. A device draws each level equally often."""
         levels = channel.levels
         tables = tuple(_table(level.channel) / len(levels) for level in levels)
         return cls(channel.inputs, tuple(level.span for level in levels), tables)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., symbols)."""
+        """Return the probability of each symbol, shape (..., symbols), for shares of the inputs."""
         parts = [
             np.add.reduceat(shares, np.arange(0, self.inputs, span), axis=-1) @ table
             for span, table in zip(self.spans, self.tables, strict=True)
@@ -58,7 +62,7 @@ class TreeLaw:
         return np.concatenate(parts, axis=-1)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score for each input, shape (..., inputs)."""
+        """Return the expected score of a report with each input, shape (..., inputs)."""
         expected = np.zeros((*scores.shape[:-1], self.inputs))
         for span, table, of_level in zip(self.spans, self.tables, self._by_level(scores), strict=True):
             expected += np.repeat(of_level @ table.T, span, axis=-1)[..., : self.inputs]
@@ -74,13 +78,13 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the distribution of a channel's symbols, cached for further windows."""
+    """Return the distribution of a channel's symbols, which is kept for other windows."""
     return TreeLaw.from_channel(channel)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: Hierarchical) -> Decoder:
-    """Return the scores of the symbols for the mean, and their expected squares."""
+    """Return the unbiased scores of the symbols for the mean, and their expected squares."""
     tree = law(channel)
     inverse = TableInverse.from_law(tree.symbol_law(np.eye(channel.inputs)))
     scores = inverse.contrast(np.linspace(0.0, 1.0, channel.inputs))
@@ -88,7 +92,7 @@ def decoder(channel: Hierarchical) -> Decoder:
 
 
 def _table(channel: LevelChannel) -> Floats:
-    """Return the probability of each symbol of a level given each node, shape (nodes, symbols)."""
+    """Return the probability of each symbol of a level for each node, shape (nodes, symbols)."""
     tables: Mapping[str, Callable[[Any], Floats]] = {KAryRandomizedResponse.name: _lies, CyclicDesign.name: _design}
     return tables[channel.name](channel)
 

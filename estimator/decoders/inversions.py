@@ -1,7 +1,8 @@
-"""A table with the functions that decode and draw tallies, for each mechanism.
+"""A table with the functions that decode tallies and draw random tallies, for each mechanism.
 
-The table also contains functions that compute the largest probability of a privacy loss of epsilon.
-They use the same integers as the mechanisms.
+The table also contains, for each mechanism, a function for the probability that a report causes the
+full privacy loss: it multiplies the odds of the true answer against another answer by e^epsilon.
+All functions use the same integers as the mechanisms.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
 from estimator.decoders.sampling import Blocks, Sampler
 
 REMEMBERED: Final = 16
-"""The number of inverses cached for further windows of the same metrics. A large inverse takes tens
-of megabytes.
+"""The number of inverses that are kept, because other windows of a metric need the same. A large
+inverse takes tens of megabytes.
 """
 
 
@@ -44,26 +45,27 @@ def _kept(channel: Any) -> Fraction:  # noqa: ANN401 a channel with a probabilit
 
 
 class Inversion(NamedTuple):
-    """The row of a mechanism: how to decode and draw tallies, and how much a report reveals.
+    """A mechanism's row of the table: how to decode and draw tallies, and what a report reveals.
 
     Attributes:
         inverse: the function that returns a channel's inverse, which maps a tally to the shares of
-            inputs. None if inputs are not labels.
+            the inputs. None if shares of single inputs are not estimated, as on a grid of numbers.
         decoder: the function that returns a channel's decoder, which maps a tally to a mean. None
             if inputs are not points of a grid.
         law: the function that returns a channel's distribution. None if inputs are not points of a
             grid.
-        blocks: the function that returns the more likely symbols of each input. None unless each
-            symbol has one of two probabilities.
-        sampler: the function that returns a sampler of tallies. None if tallies are drawn from the
-            blocks or from the table of the distribution.
-        extreme: the function that returns the largest probability, over all pairs of answers, of a
-            privacy loss of epsilon. By default, it returns 1 as an upper bound.
-        likelier: a function that returns the total probability of the answer's more likely symbols.
-            This probability is the same for all answers. None unless each symbol has one of two
-            probabilities.
-        parts: the function that returns the channels of which each device draws one, with equal
-            probabilities. None if there is only one channel.
+        blocks: the function that returns each input's block, the symbols that are more likely for
+            it. None unless, for each input, a symbol has one of only two probabilities.
+        sampler: the function that returns a function that draws tallies. None if the blocks or a
+            table of the distribution are used to draw tallies.
+        extreme: the function that returns the probability of the full privacy loss (see the
+            module), for the pair of answers for which it is largest. The default returns the upper
+            bound 1.
+        likelier: the function that returns the total probability of the symbols that are more
+            likely than others for an input, which is the same for all inputs. None if the other
+            functions suffice.
+        parts: for a mechanism that combines several channels, the function that returns them. Each
+            device draws one of them with equal probabilities. None for other mechanisms.
 
     """
 
@@ -144,12 +146,15 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 
 
 def inversion_of(channel: Channel) -> Inversion:
-    """Return the row of a channel; for permanent answers and sets, the row of the last step."""
+    """Return the row of a channel's mechanism in `INVERSIONS`.
+
+    Permanent answers and sets are randomized in two steps; this is the row of the second step.
+    """
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
 
 def has_inverse(channel: Channel) -> bool:
-    """Return whether the inputs of a channel are labels whose shares can be estimated."""
+    """Return whether the share of each input of a channel is estimated."""
     return inversion_of(channel).inverse is not None
 
 
@@ -158,7 +163,7 @@ def inverse_of(channel: Channel) -> Inverse:
     """Return the inverse of a channel, which maps a tally of symbols to the shares of inputs.
 
     Raises:
-        TypeError: if the inputs are not labels.
+        TypeError: if the shares of this channel's inputs are not estimated.
 
     """
     inverse = inversion_of(channel).inverse
@@ -170,13 +175,13 @@ def inverse_of(channel: Channel) -> Inverse:
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return the decoder of a channel on a grid; None for other channels."""
+    """Return the decoder of a channel whose inputs are points of a grid, or None."""
     decoder = inversion_of(channel).decoder
     return None if decoder is None else decoder(channel)
 
 
 def grid_law(channel: Channel) -> ChannelLaw:
-    """Return the distribution of a channel on a grid.
+    """Return the distribution of a channel whose inputs are points of a grid.
 
     Raises:
         TypeError: if the inputs are not the points of a grid.
@@ -189,11 +194,13 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon.
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
 
-    A set has the largest probability if the symbol favors as many of its members as possible. This
-    probability is (1 - 1 / r) / (1 - 1 / e**epsilon) times the probability for a single member,
-    where r is the worst ratio for members.
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often. For a set, this is a set whose members are
+    as often as possible favored by the same symbol. The probability is then (1 - 1 / r) / (1 - 1 /
+    e**epsilon) times that of a single member, where r is the largest ratio of a symbol's
+    probabilities under two members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:
@@ -203,15 +210,15 @@ def extreme_of(channel: Channel) -> float:
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
-    """Return the blocks of a channel, or None if symbols have more than two probabilities."""
+    """Return the blocks of a channel, or None if its symbols have more than two probabilities."""
     of_channel = inversion_of(channel).blocks
     return None if of_channel is None else of_channel(channel)
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. The preparation is done only once.
+    """Return a function that draws random tallies of a channel.
 
-    For sets, the returned function takes the number of devices that drew each member.
+    It takes the number of devices with each input, or, for sets, the number that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -1,13 +1,15 @@
 """Decoders of the mean for additive Laplace and Gaussian noise.
 
-The score of a symbol is its position. Gaussian noise is symmetric and never clipped, so the
-expected position is exactly the input.
+A device reports the position of its input on a grid, plus noise. The score of a symbol is the
+position that it names. Gaussian noise is symmetric and never clipped, so the expected score is
+exactly the position of the input.
 
-Laplace noise is clipped to the ends of the range. Its probability falls by a factor f with each
-position (Ghosh, Roughgarden & Sundararajan 2012). For every input, the symbols that are clipped at
-an end would lie f / (1 - f) positions beyond this end on average. The scores of the ends are moved
-outward by this amount, so that the expected score is the input. The weights of the distribution are
-integers, which changes the expectation by less than one part in 2**32.
+With Laplace noise, results beyond an end of the range are clipped to this end. The probability of
+the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). For every
+input, the results that are clipped to an end would lie f / (1 - f) positions beyond it on average.
+The scores of both ends are moved outward by this distance, which makes the expected score equal to
+the input's position again. Because the probabilities are rounded to integer weights, the
+expectation is off by less than one part in 2**32.
 """
 
 from __future__ import annotations
@@ -39,19 +41,19 @@ def table(channel: AdditiveNoise) -> Floats:
 
 
 def law(channel: AdditiveNoise) -> TableLaw:
-    """Return the channel's distribution on a grid, as a table."""
+    """Return the distribution of the channel's symbols, as a table."""
     return TableLaw(table(channel))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def gaussian_decoder(channel: Gaussian) -> Decoder:
-    """Return the scores of the symbols, and the expected squares of the scores."""
+    """Return the unbiased scores of the symbols, and their expected squares for each input."""
     scores = (np.arange(channel.symbols) - channel.reach) / (channel.inputs - 1)
     return Decoder(scores, table(channel) @ scores**2)
 
 
 def laplace_scores(channel: Laplace) -> list[Fraction]:
-    """Return the unbiased score of each symbol. The first input is 0, and the last is 1."""
+    """Return the exact unbiased score of each symbol, if the first input is 0 and the last is 1."""
     last = channel.inputs - 1
     beyond = Fraction(channel.weights[-1], channel.weights[-2])
     return [-beyond / last, *(Fraction(place, last) for place in range(1, last)), 1 + beyond / last]
@@ -59,6 +61,6 @@ def laplace_scores(channel: Laplace) -> list[Fraction]:
 
 @lru_cache(maxsize=REMEMBERED)
 def laplace_decoder(channel: Laplace) -> Decoder:
-    """Return the scores of the symbols, and the expected squares of the scores."""
+    """Return the unbiased scores of the symbols, and their expected squares for each input."""
     of_symbols = floats(laplace_scores(channel))
     return Decoder(of_symbols, table(channel) @ np.square(of_symbols))

@@ -1,4 +1,8 @@
-"""The inverse of one-of: each yes/no question is decoded from the reports about it."""
+"""The inverse of the mechanism one-of, for which a device answers one of m yes/no questions.
+
+The questions are, for instance, whether each of m values belongs to a set. The device draws one of
+them at random. Each question's share of yes is estimated from the reports about this question only.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,11 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True)
 class OneOfShares:
-    """An `Inverse` for m yes/no questions. Input i is a yes to question i.
+    """The `Inverse` for m yes/no questions. The share of input i is the share of yes to question i.
 
     Attributes:
         metrics: m, the number of questions.
-        support: the inverse of a single question.
+        support: the inverse of a single yes/no question.
 
     """
 
@@ -26,7 +30,10 @@ class OneOfShares:
     support: Support
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own number
-        """Return the unbiased share of yes per question, shape (..., m); 0.5 without reports."""
+        """Return the unbiased share of yes to each question, shape (..., m).
+
+        Without reports about a question, its share is 0.5.
+        """
         yes, drawn = self._answers(counts)
         shares = self.support.shares(yes, np.maximum(drawn, 1))
         return np.where(drawn > 0, shares, 0.5)
@@ -37,39 +44,45 @@ class OneOfShares:
         return self.support.standard_errors(yes, np.maximum(drawn, 1))
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
-        """Return the ends of the shares' intervals, from the reports about each question."""
+        """Return the ends of the shares' intervals, each from the reports about its question."""
         yes, drawn = self._answers(counts)
         low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
         return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol, shape (2 m,), for a sum with weights, shape (m,)."""
+        """Return the score of each symbol for a weighted sum of the m shares, shape (2 m,)."""
         of_no, of_yes = self._scores
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the share of yes to its question."""
+        """Return the mean squared score of a report, for the share of yes to its own question."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, each of shape (1,)."""
+        """Return the smallest and the largest score of any symbol, each of shape (1,)."""
         of_no, of_yes = self._scores
         return np.array([of_no]), np.array([of_yes])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., 2 m), from shares, shape (..., m)."""
+        """Return the probability of each symbol, shape (..., 2 m), for shares of shape (..., m)."""
         yes = float(self.support.other) + float(self.support.own - self.support.other) * shares
         law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.metrics
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of people who say yes to one question, for each question."""
+        """Return the expected score of a report if only the answer to one question is yes.
+
+        There is one result for each question, shape (..., m).
+        """
         expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a no and of a yes. Each question gets one report in m."""
+        """The scores of a no and of a yes, for the share of the reported question.
+
+        They are m times the scores of a single question, which only one report in m is about.
+        """
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 
@@ -80,6 +93,6 @@ class OneOfShares:
 
 
 def inverse(channel: OneOf) -> OneOfShares:
-    """Return the inverse of a channel."""
+    """Return the inverse of a channel with the mechanism one-of."""
     keep = channel.worst_ratio / (channel.worst_ratio + 1)
     return OneOfShares(channel.inputs, Support(own=keep, other=1 - keep))

@@ -1,10 +1,13 @@
-"""The decoder of optimal mean: the unbiased scores with the smallest worst-case variance.
+"""The decoder of the mechanism optimal-mean: unbiased scores with a small worst-case variance.
 
-Band i + 1 contains the same symbols as band i, except that symbol i + width replaces symbol i.
-Scores are therefore unbiased, after suitable scaling, if they rise by ``steps[i]`` from symbol i to
-symbol i + width. All other differences between scores can be chosen freely. The choice minimizes a
-smooth bound on the largest variance of an answer. Any choice is unbiased, so different machines may
-choose differently in the last digit.
+The mechanism has several bands. Band i consists of the symbols i to i + width - 1, which are more
+likely than others if a device uses this band. An input (a point of a grid) is rounded at random to
+one of the two nearest bands. Band i + 1 contains the same symbols as band i, except that symbol i +
+width replaces symbol i. Scores are therefore unbiased, after suitable scaling, if the score of
+symbol i + width exceeds that of symbol i by ``steps[i]``, the distance between the inputs of the
+two bands. Apart from this, the scores can be chosen freely. They are chosen to minimize a smooth
+upper bound on the variance of the scores for the worst input. Every choice is unbiased, so it does
+no harm if two machines choose differently in the last digit.
 """
 
 from __future__ import annotations
@@ -23,26 +26,27 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""The sharpness of the smooth bounds, which are minimized one after another. The last bound exceeds
-the largest variance by less than 0.1%.
+"""The sharpness of the smooth bounds on the largest variance, which are minimized one after
+another. The last one exceeds the largest variance by less than 0.1%.
 """
 
 NEWTON_STEPS: Final = 30
-"""The maximum number of Newton steps at each sharpness. Usually, ten are enough."""
+"""The maximum number of steps of Newton's method at each sharpness. Usually, ten are enough."""
 
 SCORE_SCALE: Final = 2**32
-"""The denominator of the fractions to which freely chosen scores are rounded."""
+"""The denominator of the fractions to which the freely chosen numbers are rounded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalMeanLaw:
-    """The distribution of symbols, as two linear maps: from inputs to bands, and to symbols.
+    """The distribution of symbols, as two linear maps: from inputs to bands, from bands to symbols.
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
-        knots: the input of each band, shape (bands,).
-        lower: the index of the band at or before each input, shape (inputs,).
-        parts: the probability that an input uses the band after ``lower`` instead, shape (inputs,).
+        knots: the input that always uses each band, shape (bands,).
+        lower: for each input, the index of the last band whose knot is not above the input, shape
+            (inputs,).
+        parts: the probability that an input uses the next band instead, shape (inputs,).
 
     """
 
@@ -59,7 +63,7 @@ class OptimalMeanLaw:
         return cls(band_law(channel), knots, lower, (inputs - knots[lower]) / np.diff(knots)[lower])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., symbols)."""
+        """Return the probability of each symbol, shape (..., symbols), for shares of the inputs."""
         firsts = self.knots[:-1]
         of_bands = np.zeros((*shares.shape[:-1], self.knots.size))
         of_bands[..., :-1] = np.add.reduceat(shares * (1 - self.parts), firsts, axis=-1)
@@ -68,7 +72,7 @@ class OptimalMeanLaw:
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score for each input, shape (..., inputs)."""
+        """Return the expected score of a report with each input, shape (..., inputs)."""
         of_bands = scores @ self.bands.T
         expected: Floats = of_bands[..., self.lower] * (1 - self.parts) + of_bands[..., self.lower + 1] * self.parts
         return expected
@@ -76,20 +80,20 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the distribution of a channel's symbols, cached for further windows."""
+    """Return the distribution of a channel's symbols, which is kept for other windows."""
     return OptimalMeanLaw.from_channel(channel)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: OptimalMean) -> Decoder:
-    """Return the scores of the symbols, and the expected squares of the scores."""
+    """Return the unbiased scores of the symbols, and their expected squares for each input."""
     of_symbols = floats(scores(channel))
     return Decoder(of_symbols, law(channel).expectations(of_symbols**2))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
-    """Return the exact unbiased score of each symbol. The first input is 0, and the last is 1."""
+    """Return the exact unbiased score of each symbol, if the first input is 0 and the last is 1."""
     heights = _heights(channel)
     slope = Fraction(channel.band_total, (channel.heavy - channel.light) * channel.knots[-1])
     return tuple(Fraction(1, 2) + slope * height for height in heights)
@@ -104,7 +108,10 @@ def band_law(channel: OptimalMean) -> Floats:
 
 
 def _heights(channel: OptimalMean) -> list[Fraction]:
-    """Return the height (unscaled score) of each symbol. Heights are symmetric around 0."""
+    """Return the height of each symbol, which is its score before scaling.
+
+    Heights are symmetric around 0: the first is the negative of the last, and so on.
+    """
     fixed, free = _fixed(channel), _free(channel)
     chosen = _least_worst(channel, floats(fixed), free)
     exact = [Fraction(round(each * SCORE_SCALE), SCORE_SCALE) for each in chosen.tolist()]
@@ -116,12 +123,15 @@ def _heights(channel: OptimalMean) -> list[Fraction]:
 
 
 def _chains(channel: OptimalMean) -> list[range]:
-    """Return the chains of symbols. Neighbors in a chain are one band's width apart."""
+    """Return the chains of symbols, such as 1, 1 + width, 1 + 2 width and so on."""
     return [range(first, channel.symbols, channel.width) for first in range(channel.width)]
 
 
 def _fixed(channel: OptimalMean) -> list[Fraction]:
-    """Return heights that rise by the required steps along each chain. Chains are centered at 0."""
+    """Return heights that rise by the required steps along each chain.
+
+    The first and the last height of a chain add up to 0.
+    """
     heights = [Fraction(0)] * channel.symbols
     for chain in _chains(channel):
         for lower, upper in pairwise(chain):
@@ -133,9 +143,10 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 
 
 def _free(channel: OptimalMean) -> Floats:
-    """Return how much each free number changes each height, shape (symbols, free).
+    """Return how much each freely chosen number changes each height, shape (symbols, numbers).
 
-    A free number raises the heights of one chain, and lowers those of the mirrored chain.
+    Each number is added to the heights of one chain, and subtracted from those of the chain with
+    the mirrored symbols. This keeps heights unbiased and symmetric.
     """
     columns = []
     for chain in _chains(channel):
@@ -149,7 +160,14 @@ def _free(channel: OptimalMean) -> Floats:
 
 
 def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
-    """Return the free numbers that minimize the bound on the largest variance (Newton's method)."""
+    """Return the free numbers that minimize the bound on the largest variance (Newton's method).
+
+    Args:
+        channel: the channel.
+        fixed: the heights if all free numbers are 0, as `_fixed` returns them.
+        free: how much each free number changes each height, as `_free` returns it.
+
+    """
     table, count = band_law(channel), free.shape[1]
     gap = (channel.heavy - channel.light) / channel.band_total
     places = gap * (np.array(channel.knots) - channel.knots[-1] / 2)
@@ -184,5 +202,9 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often.
+    """
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

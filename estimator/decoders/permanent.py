@@ -1,10 +1,12 @@
 """The inverse of channels with permanent answers, which estimates true answers in two steps.
 
-The permanent answer is the true answer with probability p, and each other answer with probability
-q. If f is the share of a true answer, the share of the same permanent answer is q + (p - q) f
-(Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of the
-instantaneous step estimates the shares of permanent answers. The inverse of the linear function
-then converts them to shares of true answers.
+A device randomizes its true answer once and for all (the permanent step), and randomizes the
+resulting permanent answer again for each report (the instantaneous step). The permanent answer is
+the true answer with probability p, and each other answer with probability q. If a share f of people
+have a certain true answer, the share with the same permanent answer is q + (p - q) f (Erlingsson,
+Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of the instantaneous
+step estimates the shares of permanent answers. A share s of these is then converted to the share (s
+- q) / (p - q) of true answers.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class TwoStep:
     Attributes:
         second: the inverse of the instantaneous step.
         keep: p, the probability that the permanent answer is the true answer.
-        lie: q, the probability that the permanent answer is a given other answer.
+        lie: q, the probability that the permanent answer is one particular other answer.
 
     """
 
@@ -40,7 +42,7 @@ class TwoStep:
 
     @property
     def gap(self) -> float:
-        """The factor p - q, by which permanent answers shrink differences between true shares."""
+        """The factor p - q, by which the permanent step shrinks differences between shares."""
         return self.keep - self.lie
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
@@ -54,19 +56,19 @@ class TwoStep:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, computed from permanent answers' intervals."""
+        """Return the ends of the shares' intervals, converted from those of permanent answers."""
         low, high = (
             np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
         )
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the sender's answer and for others."""
+        """Return the mean squared score of one report, for the sender's answer and for others."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average
@@ -91,16 +93,16 @@ class TwoStep:
         )
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, from those of the second step."""
+        """Return the smallest and the largest score of any symbol, for each share."""
         least, most = self.second.extremes()
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
         return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, for scores of shape (..., m)."""
         of_permanent = self.second.expectations(scores)
         expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
         return expected
@@ -112,10 +114,15 @@ def first_step(channel: Channel) -> Channel:
 
 
 def two_step(channel: Channel, second: Inverse) -> Inverse:
-    """Return the inverse of a channel with two steps.
+    """Return the inverse of a channel with a permanent and an instantaneous step.
 
-    If the second inverse is a `Support`, the result is also a `Support`, because each symbol still
-    supports the value that it names.
+    If the inverse of the instantaneous step is a `Support`, each symbol supports only the value
+    that it names. This is also true for both steps together, so the result is a `Support` too.
+
+    Args:
+        channel: the channel with both steps.
+        second: the inverse of the instantaneous step.
+
     """
     keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):

@@ -1,9 +1,13 @@
 """The inverse of projective geometry response: a reported point supports all orthogonal points.
 
+Inputs and symbols are points of the projective geometry PG(t-1, q): lines through the origin of a
+vector space of t dimensions over the integers modulo a prime q. The points orthogonal to a point
+form its hyperplane. A device reports a point orthogonal to its input more often than others.
+
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. The decoder in that paper is a dynamic program over Z_q**t. This module
+geometry", section 3. The decoder in that paper is a dynamic program over all vectors. This module
 computes the sums over hyperplanes by Fourier transforms in t - 1 dimensions. Its memory and time
-grow with the number of points, not with q - 1 times this number.
+grow with the number of points, of which there are fewer than vectors by the factor q - 1.
 """
 
 from __future__ import annotations
@@ -22,14 +26,16 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orthogonality:
-    """The operator that adds up values over all points orthogonal to each point of PG(t-1, q).
+    """The sums over all points that are orthogonal to each point of PG(t-1, q).
 
     Attributes:
         inputs: k, the number of inputs, which are the first k points.
-        prime: q, the order of the field.
-        firsts: the index of the first point with m digits after the leading 1, for m from 0 to t.
-        multiples: for each point w of PG(t-2, q) and each m, the integer whose base-q digits are m
-            times the vector of w. Rows are points, and columns are values of m.
+        prime: q, the prime modulo which the vector space is defined.
+        firsts: for m from 0 to t, the index of the first point with m coordinates after its leading
+            1.
+        multiples: for each point w of PG(t-2, q) and each m from 0 to q - 1, the vector m w as an
+            integer, whose digits to the base q are its coordinates. Rows are points, and columns
+            are values of m.
 
     """
 
@@ -40,7 +46,7 @@ class Orthogonality:
 
     @classmethod
     def from_channel(cls, channel: ProjectiveGeometry) -> Orthogonality:
-        """Tabulate the multiples of the points of the geometry with one dimension less."""
+        """Compute the multiples of the points of the geometry with one dimension less."""
         prime, dimension = channel.prime, channel.dimension
         powers = [prime**digits for digits in range(dimension + 1)]
         firsts = tuple((power - 1) // (prime - 1) for power in powers)
@@ -91,7 +97,11 @@ class Orthogonality:
 
 
 def inverse(channel: ProjectiveGeometry) -> Balanced:
-    """Return the inverse. All pairs of values share equally many points."""
+    """Return the inverse of a channel.
+
+    It is a `Balanced` inverse, because every two values are supported together by the same number
+    of points.
+    """
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
@@ -101,6 +111,10 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often.
+    """
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

@@ -1,10 +1,12 @@
 """The decoder of rotated axes: it rotates the reported axes back, and scales their mean.
 
-The reported axes of each rotation are counted first, so that rotating them back takes one Hadamard
-transform per rotation instead of one per report. The mean of the axes has the direction of the mean
-vector, but is shorter by a factor called the gain. The gain is computed for a uniform random
-rotation. The actual rotations consist of three rounds of signs and transforms, and their gain
-differs by less than 0.1% (docs/research/vectors.md).
+A device rotates its vector by one of B public random rotations, and reports a coordinate axis with
+a sign, in D dimensions. It prefers the s axes along which the rotated vector is longest (the
+favored axes). The reported axes of each rotation are counted first, so that rotating them back
+takes one Hadamard transform per rotation instead of one per report. The mean of the axes has the
+direction of the mean vector, but is shorter by a factor called the gain. The gain is computed for a
+uniform random rotation. The actual rotations consist of three rounds of signs and transforms, and
+their gain differs by less than 0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -22,26 +24,29 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The maximum number of blocks of rotations. Differences between blocks show the error.
+"""The maximum number of blocks of rotations. The differences between blocks show the standard
+error.
 """
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The device adds a uniform offset to each coordinate before it selects the largest ones. This
-reduces the gain to the given fraction, which is the correlation of a normal coordinate with the
+"""The fraction to which the gain is reduced by the uniform offset that a device adds to each
+coordinate before it selects the largest ones. It is the correlation of a normal coordinate with the
 same coordinate plus the offset.
 """
 
 GRID_POINTS: Final = 2001
 """The number of grid points for the integrals in `largest_sum` and `largest_squares`. With twice as
-many points, the integral changes by less than one part in 10**6.
+many points, the integrals change by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""The upper end of the integral, which a normal variable almost never exceeds."""
+"""The upper end of these integrals, which a normal variable almost never exceeds."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
     """Return the sum of each block's reported axes after rotating them back, shape (blocks, D).
+
+    A block consists of some of the rotations.
 
     Args:
         channel: the channel with the rotations of the tally's window.
@@ -64,7 +69,7 @@ def block_reports(channel: RotatedAxes, counts: Counts) -> Counts:
 
 
 def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Floats:
-    """Return each vector under the inverse of its rotation, shape (vectors, D)."""
+    """Return each vector after reversing its rotation, shape (vectors, D)."""
     for step in reversed(range(ROUNDS)):
         vectors = hadamard(vectors) * signs_of(channel, rotations, step)
     scaled: Floats = vectors / math.sqrt(channel.dimension**ROUNDS)
@@ -89,9 +94,11 @@ def _matrix(size: int) -> Floats:
 
 
 def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
-    """Return the signs of one round for many rotations, shape (rotations, D).
+    """Return the random signs, 1 or -1, by which one round multiplies coordinates.
 
-    `rotated_axes.signs` in the SDK returns the signs for a single rotation.
+    A rotation consists of several rounds, each of which multiplies coordinates by signs and then
+    applies a transform. The result has shape (rotations, D). `rotated_axes.signs` in the SDK
+    returns the signs for a single rotation.
     """
     dimension = channel.dimension
     head = f"hearsay rotation 1 {channel.window} {dimension}"
@@ -103,7 +110,7 @@ def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
 
 
 def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
-    """Return the offsets of many rotations, shape (rotations, D).
+    """Return the offsets that devices add to rotated coordinates, shape (rotations, D).
 
     `rotated_axes.offsets` in the SDK returns the offsets of a single rotation.
     """
@@ -117,14 +124,21 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the gain: the expected component of a reported axis in the vector's direction."""
+    """Return the gain: the expected component of a reported axis in the direction of the vector.
+
+    Args:
+        dimension: D, the number of dimensions.
+        favoured: s, the number of favored axes.
+        keep_numerator: the probability that a favored axis is reported, times `COIN_SCALE`.
+
+    """
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
 
 
 def square_along(channel: RotatedAxes) -> float:
-    """Return the expected squared component of a reported axis in the vector's direction."""
+    """Return the expected squared component of a reported axis in the direction of the vector."""
     dimension, favoured = channel.dimension, channel.favoured
     keep: float = channel.keep_numerator / COIN_SCALE
     squares = largest_squares(dimension, favoured)
@@ -140,9 +154,10 @@ def gain_of(channel: RotatedAxes) -> float:
 def largest_sum(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest absolute coordinates of a random unit vector.
 
-    For D half-normal variables, the expected sum of the s largest is the integral of E min(s, N)
-    over z. N, the number of variables above z, has a binomial distribution. The result is divided
-    by the expected length of a normal vector, because length and direction are independent.
+    The coordinates of a vector of D normal variables are used first. If N of their absolute values
+    exceed z, N has a binomial distribution, and the expected sum of the s largest absolute values
+    is the integral of E[min(s, N)] over z from 0 to infinity. The result is divided by the expected
+    length of the normal vector, because its length and direction are independent.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
@@ -151,26 +166,26 @@ def largest_sum(dimension: int, favoured: int) -> float:
 
 @lru_cache
 def largest_squares(dimension: int, favoured: int) -> float:
-    """Return the expected sum of a random unit vector's s largest squared coordinates.
+    """Return the expected sum of the s largest squared coordinates of a random unit vector.
 
-    The integral is the same as in `largest_sum`, with 2 z dz instead of dz.
+    The integral is that of `largest_sum`, with 2 z dz instead of dz.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension
 
 
 def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
-    """Return the grid points z and, for each, E min(s, N), where N variables are above z."""
+    """Return the grid points z of `largest_sum`, and E[min(s, N)] for each of them."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
     return sizes, _expected_least(dimension, favoured, above)
 
 
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
-    """Return E min(most, N) for each success probability of a binomial N, shape (chances,).
+    """Return E[min(most, N)], for a binomial N with each success probability, shape (chances,).
 
-    If N is below ``most``, the minimum is N itself. The expectation of this part follows from the
-    identity N P(N of n) = n p P(N - 1 of n - 1).
+    If N is below ``most``, the minimum is N itself. The contribution of this case to the
+    expectation follows from the identity N P(N successes of n) = n p P(N - 1 successes of n - 1).
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

@@ -1,12 +1,13 @@
 """Random tallies from their exact distribution, with few draws for many devices.
 
-Devices are independent. The reports of the n_x devices with input x are therefore a single
-multinomial draw from the distribution P(. | x).
+Devices are independent. The counts of the symbols from all n devices with the same input x are
+therefore a single multinomial draw with n trials and the probabilities P(symbol | x).
 
 In many channels, each input has a block of symbols. All symbols in the block have the same
-probability, and all other symbols have the same smaller probability. Such a distribution is a
-mixture of two uniform draws: one from all symbols, and one from the symbols of the block. In a
-weighted design, both draws use the weights of the base blocks.
+probability, and all other symbols have the same smaller probability. A report is then drawn in one
+of two ways: with a certain probability uniformly from all symbols, and otherwise uniformly from the
+block. In a balanced design whose base blocks have different weights, both draws use these weights
+instead of being uniform.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""A function that takes inputs and, for each, a place in its block from 0 to size - 1. It returns
-the symbols at these places. The two arrays are broadcast.
+"""A function that takes an array of inputs and an array of places, from 0 to size - 1, in their
+blocks. It returns the symbol at each place of the input's block. The shapes of the two arrays must
+be compatible (broadcast).
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
@@ -38,12 +40,12 @@ Sampler = Callable[[Counts, np.random.Generator], Counts]
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""The maximum size of a table of probabilities that is kept in memory (128 MB). A larger table is
-recomputed for each tally.
+"""The maximum number of probabilities (inputs times symbols) that `by_table` keeps in memory, which
+is 128 MB. With more, the probabilities are recomputed for each tally.
 """
 
 DRAWN_AT_ONCE = 2**20
-"""The maximum number of devices or places that are drawn together. Arrays then take 8 MB."""
+"""The maximum number of devices or places that are drawn together, in arrays of 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,10 @@ class Blocks:
 
     Attributes:
         size: the number of symbols in a block.
-        symbol_of: a function that returns the symbol at a place in an input's block. A block
-            contains each symbol once.
-        weights: the weights by which symbols and places are drawn. All symbols are divided into
-            ranges of equal length, one for each weight. Places are divided in the same way.
+        symbol_of: the function that returns the symbol at each place of an input's block. The
+            symbols of a block are distinct.
+        weights: the weights with which symbols are drawn. All symbols are divided into ranges of
+            equal length, one for each weight, and so are the places of a block.
 
     """
 
@@ -65,28 +67,31 @@ class Blocks:
 
     @property
     def share_of_first(self) -> Fraction:
-        """The probability of the first place in a block, when weights decide on the place."""
+        """The probability of the first place of a block, if a place is drawn with the weights."""
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probability of each of ``number`` symbols or places, drawn by weight."""
+        """Return the probability of each of ``number`` symbols or places, if weights decide."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
 
 
 def of_names(_: Channel) -> Blocks:
-    """Return the blocks of a channel whose symbols name inputs: each block is a single symbol."""
+    """Return the blocks of a channel whose symbols are its inputs: each block is one symbol."""
     return Blocks(1, lambda given, _: given)
 
 
 def of_square_wave(channel: SquareWave) -> Blocks:
-    """Return the bands of a square wave as blocks."""
+    """Return the blocks of a square wave. Input x has the symbols from x to x + width - 1."""
     return Blocks(channel.width, lambda given, place: given + place)
 
 
 def of_block_design(channel: BlockDesign) -> Blocks:
-    """Return, as the block of an input, the symbols whose design blocks contain the input."""
+    """Return the blocks of a block design. An input has the symbols that support it.
+
+    (A block of the design is a set of inputs; a block here is a set of symbols.)
+    """
     points, size = channel.points, channel.block_size
     members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
 
@@ -98,12 +103,15 @@ def of_block_design(channel: BlockDesign) -> Blocks:
 
 
 def of_geometry(channel: ProjectiveGeometry) -> Blocks:
-    """Return, as the block of an input, the hyperplanes that contain it."""
+    """Return the blocks of a projective geometry. An input has the points orthogonal to it."""
     return Blocks(channel.orthogonal, _orthogonal(channel))
 
 
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
-    """Return a function that finds orthogonal points like ``ProjectiveGeometry.perturb``."""
+    """Return a function that finds the points orthogonal to inputs.
+
+    It computes for arrays what ``ProjectiveGeometry.perturb`` computes for one input.
+    """
     prime = channel.prime
     powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
     firsts = (powers - 1) // (prime - 1)
@@ -128,7 +136,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Return a sampler that draws some reports from all symbols, and the others from blocks."""
+    """Return a sampler that draws some reports from all symbols, and the rest from blocks."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)
@@ -148,11 +156,18 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Add a report for each kept device to the tally, drawn from the block of its input.
+    """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
-    For inputs of many devices, draw the number of devices at each place. For inputs of few devices,
-    draw the place of each device. If weights differ, draw the number of devices at each place in
-    either case.
+    For an input with many such devices, the number of devices at each place of the block is drawn.
+    For an input with few, a place is drawn for each device. If weights differ, the numbers are
+    drawn in both cases.
+
+    Args:
+        tally: the count of each symbol, which is changed.
+        kept: the number of these devices for each input.
+        blocks: the blocks of the channel.
+        generator: the source of random numbers.
+
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -173,7 +188,7 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
 
 
 def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sampler]) -> Sampler:
-    """Return a sampler that draws a level for each device, then the symbols of each level."""
+    """Return a sampler that draws a tree level for each device, then each level's symbols."""
     levels = [(level.span, sampler_of(level.channel)) for level in channel.levels]
     alike = np.full(len(levels), 1 / len(levels))
 
@@ -189,7 +204,7 @@ def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sample
 
 
 def by_bands(channel: OptimalMean) -> Sampler:
-    """Return a sampler that draws a band for each device, then the symbols of each band."""
+    """Return a sampler that draws a band for each device, then each band's symbols."""
     of_bands = [
         np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
         for knot in channel.knots
@@ -210,7 +225,7 @@ def by_bands(channel: OptimalMean) -> Sampler:
 
 
 def by_table(channel: Channel) -> Sampler:
-    """Return a sampler with one multinomial draw for each input that some device has."""
+    """Return a sampler that makes one multinomial draw for each input that any device has."""
     laws: dict[int, NDArray[np.float64]] = {}
 
     def law_of(given: int) -> NDArray[np.float64]:
@@ -226,7 +241,7 @@ def by_table(channel: Channel) -> Sampler:
         tally = np.zeros(channel.symbols, dtype=np.int64)
         for given in np.flatnonzero(inputs).tolist():
             law = law_of(given)
-            # numpy adds rounding errors to the last symbol, which must therefore be possible
+            # numpy assigns rounding errors to the last symbol, which must therefore be possible
             possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
@@ -235,10 +250,10 @@ def by_table(channel: Channel) -> Sampler:
 
 
 def by_metric(channel: OneOf) -> Sampler:
-    """Return a sampler for devices that each report on one of m questions.
+    """Return a sampler for devices that each answer one of m yes/no questions.
 
-    The sampler takes the numbers of devices that answer no and yes to each question, shape (2 m,).
-    A device is counted only for the question that it reports on.
+    The sampler takes the number of devices with a true no and with a true yes for each question,
+    shape (2 m,). A device is counted only for the question that it answers.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

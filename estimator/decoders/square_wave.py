@@ -1,9 +1,10 @@
-"""The decoder of a square wave, and its distribution of symbols, in O(k) steps.
+"""The decoder of the mechanism square-wave, and its distribution of symbols, in O(k) steps.
 
-The expected symbol is a linear function of the input. A linear function of the symbol is therefore
-an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
+A device whose input is x reports one of the symbols x to x + width - 1 more often than the others.
+The expected symbol is therefore a linear function of the input, and a linear function of the symbol
+is an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
 differential privacy", section III.B, lemma 1). The module `estimator.likelihood.histogram`
-estimates the histogram.
+estimates the distribution of the inputs.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ from estimator.statistics.arrays import Floats
 
 
 def scores(channel: SquareWave) -> list[Fraction]:
-    """Return the exact unbiased score of each symbol. The first input is 0, and the last is 1.
+    """Return the exact unbiased score of each symbol.
 
-    Given an input x, the expected score is x / (inputs - 1). A single score may lie far outside
-    0..1.
+    Inputs are 0 to inputs - 1. The expected score of a report with input x is x / (inputs - 1),
+    from 0 to 1. A single score may lie far outside 0..1.
     """
     numerators, denominator = _parts(channel)
     return [Fraction(numerator, denominator) for numerator in numerators]
 
 
 def float_scores(channel: SquareWave) -> Floats:
-    """Return `scores` as the nearest floats. Each score is rounded only once."""
+    """Return the nearest float of each of the `scores`."""
     numerators, denominator = _parts(channel)
     return np.array([numerator / denominator for numerator in numerators])
 
 
 def _parts(channel: SquareWave) -> tuple[list[int], int]:
-    """Return the numerators of the scores, and their common denominator."""
+    """Return the numerators of the `scores`, and their common denominator."""
     surplus, twice_total = channel.heavy - channel.light, 2 * channel.total
     twice_offset = surplus * channel.width * (channel.width - 1) + channel.light * channel.symbols * (
         channel.symbols - 1
@@ -47,13 +48,16 @@ def _parts(channel: SquareWave) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: SquareWave) -> Decoder:
-    """Return the scores of the symbols, and the expected squares of the scores."""
+    """Return the unbiased scores of the symbols, and their expected squares for each input."""
     of_symbols = float_scores(channel)
     return Decoder(of_symbols, expectations(channel, of_symbols**2))
 
 
 def expectations(channel: SquareWave, values: Floats) -> Floats:
-    """Return the expected value for each input, shape (..., inputs)."""
+    """Return the expected value of a report with each input, shape (..., inputs).
+
+    ``values`` contains a value for each symbol.
+    """
     sums = _sums(values)
     expected: Floats = sums[..., channel.width :] - sums[..., : channel.inputs]
     expected *= channel.heavy - channel.light
@@ -63,7 +67,7 @@ def expectations(channel: SquareWave, values: Floats) -> Floats:
 
 
 def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
-    """Return the probability of each symbol, shape (..., symbols)."""
+    """Return the probability of each symbol, shape (..., symbols), for shares of the inputs."""
     sums = _sums(shares)
     law = np.empty((*shares.shape[:-1], channel.symbols))
     law[..., : channel.inputs] = sums[..., 1:]
@@ -76,7 +80,7 @@ def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
 
 
 def _sums(values: Floats) -> Floats:
-    """Return the cumulative sums of the values, beginning with 0, shape (..., values + 1)."""
+    """Return the cumulative sums of the values, with 0 in front, shape (..., values + 1)."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums
@@ -89,14 +93,18 @@ class SquareWaveLaw:
     channel: SquareWave
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol."""
+        """Return the probability of each symbol, for the given shares of inputs."""
         return symbol_law(self.channel, shares)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a symbol given each input."""
+        """Return the expected score of a report with each input."""
         return expectations(self.channel, scores)
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often.
+    """
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

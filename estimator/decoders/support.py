@@ -1,10 +1,12 @@
 """The inverses of balanced channels, which count how many reports support each value.
 
-Each symbol supports some values. A report supports a value with probability p if the value is the
-sender's answer, and with probability q if not. Among n reports of independently sampled people, the
-number of reports that support a value is therefore binomial with probability P = q + (p - q) *
-share. Other shares do not affect it. Wang, Blocki, Li & Jha 2017, "Locally differentially private
-protocols for frequency estimation", section 3, call such protocols pure.
+Each symbol supports some of the values: for instance, in randomized response, a symbol supports the
+value that it names. In a balanced channel, a report supports a value with probability p if the
+value is the sender's answer, and with probability q if not. Among the reports of n people who are
+sampled independently, the number of reports that support a value is therefore binomial with
+probability P = q + (p - q) * share, where the share is that of people with the value. The shares of
+other values do not matter. Wang, Blocki, Li & Jha 2017, "Locally differentially private protocols
+for frequency estimation", section 3, call such protocols pure.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
-"""The maximum number of symbols for which a table of supported values is used. Such a table takes
-at most half a MB, and is faster than transforms.
+"""The maximum number of symbols for which support is counted with a table of the values that each
+symbol supports. Such a table takes at most half a megabyte, and is faster than Fourier transforms.
 """
 
 REMEMBERED = 16
-"""The number of tables cached for further windows of the same metrics."""
+"""The number of tables that are kept, because other windows of a metric need the same."""
 
 
 Numbers = TypeVar("Numbers", Floats, Counts)
@@ -40,13 +42,13 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 class Support:
     """The probabilities that a report supports the sender's answer, and another value.
 
-    This class is also the `Inverse` of channels in which a symbol supports only one value.
+    For channels in which a symbol supports only the value that it names, this class is also the
+    `Inverse`. The counts of symbols are then the numbers of supporting reports.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
-        other: q, the probability that a report supports a given other value; below p.
-        slope: 1 / (p - q), the slope of the line from the frequency of support to the estimated
-            share.
+        other: q, the probability that a report supports one particular other value; below p.
+        slope: 1 / (p - q). The estimated share is slope * (frequency of support) + intercept.
         intercept: -q / (p - q), the estimated share of a value that no report supports.
 
     """
@@ -57,7 +59,7 @@ class Support:
     intercept: Fraction = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute slope and intercept once, because exact fractions are slow."""
+        """Compute slope and intercept only once, because exact fractions are slow."""
         object.__setattr__(self, "slope", 1 / (self.own - self.other))
         object.__setattr__(self, "intercept", -self.other * self.slope)
 
@@ -87,8 +89,8 @@ class Support:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, from intervals of the frequency of support.
 
-        Intervals are clipped to 0..1. No interval is empty: an interval entirely below 0 becomes
-        the single point 0, and an interval entirely above 1 becomes the single point 1.
+        The ends are clipped to 0..1. No interval is empty: an interval entirely below 0 becomes 0
+        to 0, and an interval entirely above 1 becomes 1 to 1.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -97,78 +99,84 @@ class Support:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the sender's answer and for others."""
+        """Return the mean squared score of one report, for the sender's answer and for others."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return a report's scores for a value without and with support, each of shape (1,)."""
+        """Return the score of a report that does not support a value, and of one that does.
+
+        Each is an array of shape (1,), because the scores are the same for all values.
+        """
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., k), if it supports only one value."""
+        """Return the probability of each symbol, shape (..., k), for shares of the values."""
         law: Floats = float(self.other) + float(self.own - self.other) * shares
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score given each input, shape (..., k)."""
+        """Return the expected score of a report with each input, shape (..., k)."""
         expected: Floats = float(self.other) * _sum(scores) + float(self.own - self.other) * scores
         return expected
 
 
 class Incidence(Protocol):
-    """The relation between symbols and the values that they support, as two linear maps."""
+    """Which symbols support which values, as two functions that compute sums."""
 
     def __hash__(self) -> int:
-        """Return a hash, because incidences are keys of a cache of tables."""
+        """Return a hash, because these objects are keys of a cache of tables."""
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the symbols that support each value, shape (..., k)."""
+        """Return, for each value, the sum of the scores of symbols that support it."""
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the values that each symbol supports, shape (..., m)."""
+        """Return, for each symbol, the sum of the shares of the values that it supports."""
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return 1 for each value and symbol that supports it, otherwise 0; shape (k, m)."""
+    """Return an array with 1 if a symbol supports a value and otherwise 0, shape (k, m)."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The probabilities of symbols that support the answer, and of symbols that do not."""
+    """The probabilities of symbols: of one that supports the sender's answer, and of any other."""
 
     supporting: float
     others: float
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
         law: Floats = self.others * _sum(shares) + (self.supporting - self.others) * incidence.of_symbols(shares)
         return law
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, for scores of shape (..., m)."""
         expected: Floats = self.others * _sum(scores) + (self.supporting - self.others) * incidence.of_values(scores)
         return expected
 
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced design, in which all pairs of values share equally many symbols.
+    """The inverse of a balanced channel whose symbols support several values.
+
+    Balanced means that every two values are supported together by the same number of symbols.
 
     Attributes:
         support: the probabilities that a report supports the sender's answer, and another value.
         block: the distribution of the symbols.
-        incidence: the relation between symbols and the values that they support.
+        incidence: the sums over the values that a symbol supports, and over the symbols that
+            support a value.
 
     """
 
@@ -185,36 +193,37 @@ class Balanced:
         return self.support.standard_errors(self.support_counts(counts), reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, from binomial support counts."""
+        """Return the ends of the shares' intervals, from the numbers of supporting reports."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score that each symbol adds to the estimate of a weighted sum of shares."""
+        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores of a report, for the sender's answer and for others."""
+        """Return the mean squared score of one report, for the sender's answer and for others."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, each of shape (1,)."""
+        """Return the smallest and the largest score of any symbol, each of shape (1,)."""
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m). Shares have shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
         return self.block.symbol_law(self.incidence, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score for each input, shape (..., k). Scores have shape (..., m)."""
+        """Return the expected score of a report with each input, for scores of shape (..., m)."""
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
         """Return the number of reports that support each value, shape (..., k).
 
-        The sums from a transform are rounded to integers. Beyond about 10**13 reports, the last
-        digits are no longer exact, but the noise is far larger than this error.
+        For many symbols, Fourier transforms compute these numbers, which are then rounded to
+        integers. Beyond about 10**13 reports, the last digits are no longer exact, but the noise in
+        a tally is far larger than this error.
         """
         symbols, floats = counts.shape[-1], counts.astype(np.float64)
         table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
@@ -229,23 +238,28 @@ def _sum(values: Numbers) -> Numbers:
 
 
 def binary_support(channel: Channel) -> Support:
-    """Return p and q of a randomized response: p for the true answer, q = 1 - p for a lie.
+    """Return p and q of a randomized response: p for the true answer, q = 1 - p for the other.
 
-    At epsilon = ln 3, the true share P_A is estimated from the reported share P_B as
+    At epsilon = ln 3, the share of true yes P_A is estimated from the share of reported yes P_B as
     P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
     """
     return Support(own=channel.probability(1, given=1), other=channel.probability(1, given=0))
 
 
 def k_ary_support(channel: Channel) -> Support:
-    """Return p and q: p for the true answer, q = (1 - p) / (k - 1) for a given false answer.
+    """Return p and q: p for the true answer, q = (1 - p) / (k - 1) for each other answer.
 
-    A symbol supports only the value that it names. A false answer is each of the k - 1 other values
-    with equal probability (Kairouz, Bonawitz & Ramage 2016, section 3).
+    A symbol supports only the value that it names. A device reports the true value with probability
+    p, and each of the k - 1 other values with the same probability q (Kairouz, Bonawitz & Ramage
+    2016, section 3).
     """
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the largest probability, over all pairs of answers, of a privacy loss of epsilon."""
+    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+
+    These are the odds against one other answer. The result is the probability for the pair of true
+    and other answer with which this happens most often.
+    """
     return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes
