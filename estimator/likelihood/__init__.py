@@ -1,1 +1,1 @@
-"""Maximum-likelihood estimates on the simplex."""
+"""Maximum-likelihood estimates of shares and histograms."""

@@ -1,13 +1,15 @@
 """Histograms of a number's answers, and their fit to tallies.
 
-A histogram is fitted by expectation maximization (Li et al. 2020, section 5.4). The most likely
-histogram of many bins fits the noise, so a second fit smooths the shares by (1, 2, 1) / 4 after
-each step (EMS, in the same section). Smoothing causes a small bias where the density is curved.
-Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, "Simple and globally
-convergent methods for accelerating the convergence of any EM algorithm", scheme SqS3).
+A histogram consists of the share of people in each bin of the number's range. The most likely
+histogram is found by expectation maximization (Li et al. 2020, section 5.4). With many bins, it
+fits the noise. A second histogram is therefore fitted in the same way, but smoothed after each step
+by the weights (1, 2, 1) / 4 (EMS, in the same section). Smoothing causes a small bias where the
+density of the answers is curved. Steps are accelerated by squared extrapolation (Varadhan & Roland
+2008, "Simple and globally convergent methods for accelerating the convergence of any EM algorithm",
+scheme SqS3).
 
-Many tallies of a question are fitted together, because the distribution of the mechanism is the
-same for all of them.
+Many tallies of a question are fitted together in one array, because the probabilities of the
+symbols for each bin are the same for all of them.
 """
 
 from __future__ import annotations
@@ -28,28 +30,29 @@ from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
 """The iteration ends when a step moves less than this share of the people between bins. With a
-limit ten times as large, shares would be less accurate.
+limit ten times as large, the fitted shares would be less accurate.
 """
 
 MAX_ACCELERATED = 300
-"""The maximum number of rounds, each of which consists of three steps and an extrapolation.
-Smoothed shares need about 80 rounds at epsilon .5. The fit of unsmoothed shares may end at the
-maximum, because further rounds would only follow the noise more closely.
+"""The maximum number of rounds of a fit. A round consists of three steps of expectation
+maximization and an extrapolation. Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed
+shares may reach the maximum, which does no harm: further rounds would only fit the noise more
+closely.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""The minimum fraction of a bin's share that an extrapolation leaves. A share of 0 could never rise
-again.
+"""An extrapolation leaves at least this fraction of a bin's share, because a share of 0 could never
+rise again.
 """
 
 LONGEST_STEP = 1e6
-"""The maximum number of steps that an extrapolation replaces. When shares hardly move, rounding
-errors would make the computed number of steps meaningless.
+"""The maximum number of steps that one extrapolation replaces. When shares hardly move, rounding
+errors make the computed number of steps meaningless.
 """
 
 AT_ONCE = 50
-"""The number of tallies whose steps are computed together. Their arrays fit into a processor's
-cache; with larger arrays, each tally takes twice as long.
+"""The number of tallies that are fitted together. Their arrays fit into a processor's cache. With
+larger arrays, each tally takes twice as long.
 """
 
 
@@ -57,14 +60,14 @@ cache; with larger arrays, each tally takes twice as long.
 class Histogram:
     """The bins of a number, and the probability of each symbol for the answers in each bin.
 
-    If every input represents one answer, as with a count, each bin represents one answer too.
-    Otherwise, the inputs are points of a grid, and the bins lie between the points. An answer
-    within a bin is rounded at random to one of the bin's ends, more often to the nearer end. If
-    answers are spread evenly over a bin, half of them are rounded up and half down (Li et al. 2020,
-    section 5.3 and 5.4).
+    There are two cases. If each input of the channel stands for one answer, as with a count, each
+    bin is one answer too. Otherwise, the inputs are points of a grid, and the bins lie between
+    neighboring points. A device then rounds an answer within a bin at random to one of the bin's
+    ends, more often to the nearer end. If answers are spread evenly over a bin, half of them are
+    rounded up and half down (Li et al. 2020, section 5.3 and 5.4).
 
     Attributes:
-        law: the distribution of the symbols given each input.
+        law: the probability of each symbol for each input.
         lows: the lower end of each bin, in rising order.
         highs: the upper end of each bin, equal to the lower end if a bin is a single answer.
 
@@ -77,7 +80,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the histogram of a number that a channel reports."""
+        """Return the bins for the numbers of a question that a channel reports."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)
@@ -90,7 +93,7 @@ class Histogram:
 
     @property
     def is_of_points(self) -> bool:
-        """Whether each bin is a single answer."""
+        """Whether each bin is a single answer, as with a count."""
         return bool(self.lows[0] == self.highs[0])
 
     @property
@@ -99,7 +102,7 @@ class Histogram:
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., symbols)."""
+        """Return the probability of each symbol, shape (..., symbols), for shares of the bins."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
@@ -113,7 +116,10 @@ class Histogram:
         return self.symbol_law(np.eye(self.bins))
 
     def expectations(self, values: Floats) -> Floats:
-        """Return the expected value for each bin, shape (..., bins)."""
+        """Return the expected value of a report from each bin, shape (..., bins).
+
+        ``values`` contains a value for each symbol.
+        """
         at_inputs = self.law.expectations(values)
         if self.is_of_points:
             return at_inputs
@@ -121,12 +127,12 @@ class Histogram:
         return expected
 
     def mean(self, shares: Floats) -> Floats:
-        """Return the mean answer, shape (...), if answers are spread evenly over each bin."""
+        """Return the mean answer, shape (...), if answers are spread evenly within each bin."""
         mean: Floats = shares @ (self.lows + self.highs) / 2
         return mean
 
     def variance(self, shares: Floats) -> Floats:
-        """Return the variance, shape (...), if answers are spread evenly over each bin."""
+        """Return the variance, shape (...), if answers are spread evenly within each bin."""
         deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance
@@ -134,11 +140,11 @@ class Histogram:
     def at_most(self, shares: Floats, answers: Floats) -> Floats:
         """Return the share of people whose answer is at most each of the given answers.
 
-        People's answers are assumed to be spread evenly over each bin.
+        Answers are assumed to be spread evenly within each bin.
 
         Args:
             shares: the shares of the bins, shape (bins,).
-            answers: the given answers, within the range, shape (answers,).
+            answers: the answers to compare with, within the number's range, shape (answers,).
 
         """
         sums = np.append(0.0, np.cumsum(shares))
@@ -149,7 +155,7 @@ class Histogram:
         return between
 
     def share_between(self, shares: Floats, start: float, end: float) -> float:
-        """Return the share of people whose answers lie from ``start`` to ``end``."""
+        """Return the share of people whose answer lies between ``start`` and ``end``, inclusive."""
         below, up_to = self.at_most(shares, np.array([start, end])).tolist()
         at_start = float(shares[self.lows == start].sum()) if self.is_of_points else 0.0
         return float(up_to - below + at_start)
@@ -157,8 +163,9 @@ class Histogram:
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
         """Return the quantiles for the given shares of the bins, shape (..., probabilities).
 
-        Answers are assumed to be spread evenly over each bin. If bins are single answers, a
-        quantile is the smallest answer that a sufficient share of answers do not exceed.
+        Answers are assumed to be spread evenly within each bin. If bins are single answers, the
+        quantile for a probability such as 0.5 is the smallest answer that at least this share of
+        answers do not exceed.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -174,12 +181,12 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """The two histograms that are fitted to one tally.
+    """The two histograms that are fitted to the same tally.
 
     Attributes:
         smoothed: the smoothed shares of the bins, shape (bins,).
-        likeliest: the maximum-likelihood shares without smoothing, shape (bins,). The iteration may
-            have stopped before the maximum.
+        likeliest: the maximum-likelihood shares, without smoothing, shape (bins,). The fit may have
+            ended before it reached the maximum.
 
     """
 
@@ -188,13 +195,13 @@ class Fit:
 
 
 def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
-    """Return the histograms of one tally; None without reports."""
+    """Return the histograms fitted to one tally; None without reports."""
     (fit,) = fits_of(histogram, [counts])
     return fit
 
 
 def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | None]:
-    """Yield the histograms of each tally, or None for a tally without reports.
+    """Yield the histograms fitted to each tally, or None for a tally without reports.
 
     Args:
         histogram: the bins, and the probability of each symbol for each bin.
@@ -209,7 +216,10 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
 
 
 def _together(histogram: Histogram, counts: Counts) -> list[Fit]:
-    """Return the histograms of tallies with reports, shape (tallies, symbols)."""
+    """Return the histograms fitted to several tallies.
+
+    ``counts`` has shape (tallies, symbols), and each tally has at least one report.
+    """
     frequencies = counts / counts.sum(axis=-1, keepdims=True)
     smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
     return [*map(Fit, smoothed, likeliest)]
@@ -229,7 +239,8 @@ def shares_of(
         frequencies: the frequencies of the symbols, with sum 1 for each tally; shape (...,
             symbols).
         smooth: whether to smooth the shares after each step.
-        start: shares near the solution, shape (bins,). None to start with equal shares.
+        start: the shares to start from, near the expected result, shape (bins,). None to start from
+            equal shares.
 
     """
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
@@ -240,7 +251,7 @@ def shares_of(
 
 
 def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: bool) -> Floats:
-    """Return the shares for a batch of tallies, shape (tallies, bins)."""
+    """Return the fitted shares of the bins for a batch of tallies, shape (tallies, bins)."""
     shares = np.broadcast_to(start, (len(seen), histogram.bins))
     result, left = np.empty(shares.shape), np.arange(len(seen))
     for _ in range(MAX_ACCELERATED):
@@ -263,7 +274,7 @@ def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: boo
 
 
 def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
-    """Return whether a step moved at least `SMALL_STEP` of each tally's shares, shape (...)."""
+    """Return, for each tally, whether a step moved at least `SMALL_STEP` of the people."""
     moving: NDArray[np.bool_] = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
     return moving
 
@@ -271,7 +282,7 @@ def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
 def smoothed(shares: Floats) -> Floats:
     """Return smoothed shares: a quarter of each bin's share moves to each neighboring bin.
 
-    A quarter that would leave the range stays in its bin.
+    At the ends of the range, the quarter without a neighboring bin stays.
     """
     result, quarters = shares / 2, shares / 4
     result[..., 1:] += quarters[..., :-1]
@@ -282,14 +293,29 @@ def smoothed(shares: Floats) -> Floats:
 
 
 def possible(far: Floats, reached: Floats) -> Floats:
-    """Return extrapolated shares with sum 1. Shares above 0 remain above 0."""
+    """Return extrapolated shares, corrected to be above 0 and to have the sum 1.
+
+    Args:
+        far: the extrapolated shares, of which some may be negative.
+        reached: the shares after the last step before the extrapolation.
+
+    """
     result = np.maximum(far, LEAST_OF_A_STEP * reached)
     result /= result.sum(axis=-1, keepdims=True)
     return result
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return the limit of the shares, if each step is shorter by the same factor."""
+    """Return an estimate of the shares after very many steps, from the results of two steps.
+
+    It is exact if each step is shorter than the previous one by the same factor.
+
+    Args:
+        shares: the shares before both steps.
+        once: the shares after the first step.
+        twice: the shares after the second step.
+
+    """
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)
     reach = np.clip(_length(first) / steady, 1.0, LONGEST_STEP)

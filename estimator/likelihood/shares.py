@@ -1,27 +1,31 @@
-"""Maximum-likelihood shares: at least 0, with sum 1 (on the simplex), given a tally.
+"""Maximum-likelihood shares: the most likely shares, given a tally, at least 0 and with sum 1.
 
-These shares are biased at the edges of the simplex (near 0 and 1). Reports therefore show them next
-to the unbiased estimates, with a label.
+The set of all shares that are at least 0 and add up to 1 is called the simplex. Estimated shares
+near 0 or 1 are biased. Reports therefore show maximum-likelihood shares in addition to the unbiased
+estimates, under a name of their own.
 
-If every symbol supports one value, the solution is exact. By the Karush-Kuhn-Tucker conditions, the
-share of a value is a linear function of its count, or 0 if the count is below a certain level, as
-in water-filling (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2). For other channels,
-an iterative search (a climb) finds the solution. It starts at the point of the simplex nearest to
-the unbiased estimate.
+If every symbol supports only the value that it names, the solution is computed exactly. By the
+Karush-Kuhn-Tucker conditions, the share of a value is a linear function of its count, or 0 if the
+count is below a certain level, as in water-filling (Boyd & Vandenberghe 2004, "Convex
+optimization", example 5.2). For other channels, an iterative search, here called a climb, finds the
+solution. It starts at the shares on the simplex that are nearest to the unbiased estimates.
 
-The climb runs for many tallies together. It uses the channel only through the two linear maps
+Many tallies are processed together. The climb needs only two linear maps of the channel,
 `symbol_law` and `expectations`. The method is accelerated projected gradients (Beck & Teboulle
 2009, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", section 4,
-with backtracking; restarts as in O'Donoghue & Candes 2015, section 3.2). Near a uniform
-distribution of symbols, the curvature is almost the same in all directions. Gradient methods are
-fast there, whereas expectation maximization would need about 1 / (p - q)**2 rounds, even if
-accelerated.
+with backtracking; restarts as in O'Donoghue & Candes 2015, section 3.2). If all symbols are about
+equally likely, the log-likelihood has almost the same curvature in all directions. Gradient methods
+are then fast, whereas expectation maximization would need about 1 / (p - q)**2 rounds, even if
+accelerated. (A report supports its true answer with probability p, and another value with
+probability q.)
 
-The climb stops when no shares could raise the log-likelihood by more than k * `SLACK`. A bound
-shows this without knowing the maximum. Because the log-likelihood is concave, no other shares raise
-it by more than n * (r - 1). Each symbol has a ratio: its frequency in the tally, divided by its
-probability under the shares. For each value v, take the expected ratio of a symbol reported for v;
-r is the largest of these (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1).
+The climb stops when the log-likelihood is within k * `SLACK` of its maximum, for k shares. A bound
+shows this without knowing the maximum. Give each symbol a ratio: its frequency in the tally,
+divided by its probability under the shares found so far. For each value, take the expected ratio of
+the symbol that a device with this value reports. Let r be the largest of these expectations, and n
+the number of reports. Because the log-likelihood is concave, no other shares have a log-likelihood
+that is higher by more than n * (r - 1) (Lindsay 1983, "The geometry of mixture likelihoods",
+theorem 4.1).
 
 Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
 """
@@ -41,23 +45,23 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""The distance from the maximum log-likelihood, per share, at which a climb may end. The error that
-this causes in each share is about 4% of the standard error.
+"""A climb may end when the log-likelihood is this close to its maximum, times the number of shares.
+The error that this causes in a share is about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
-"""The rounding error of a mean log-likelihood that 64-bit transforms compute. The slack is at least
-this number times n.
+"""The rounding error of a log-likelihood per report that is computed with 64-bit floats. A climb
+may always end when the log-likelihood is within this number times n of its maximum.
 """
 
 MAX_ROUNDS = 1000
-"""The maximum number of rounds of a climb. A few dozen rounds are usual. A tally that is unlikely
-in every population may need more rounds. Its climb then returns the best shares so far.
+"""The maximum number of rounds of a climb. A few dozen rounds are usual. If a tally is unlikely in
+every population, the maximum may be reached, and the most likely shares so far are returned.
 """
 
 GROWTH = 1.1
-"""The factor by which the step grows after a successful round, because the curvature may become
-smaller during the climb.
+"""The factor by which the step grows after each successful round. The curvature may have become
+smaller, which allows longer steps.
 """
 
 
@@ -66,17 +70,18 @@ class _Climb(NamedTuple):
 
     Attributes:
         frequencies: the frequencies of the tally's symbols, with sum 1.
-        slack: the climb ends once the mean log-likelihood per report is this close to its upper
-            bound.
+        slack: the climb ends once the log-likelihood per report is this close to its upper bound.
         best: the most likely shares so far.
-        law: the distribution of the symbols under ``best``.
-        value: the mean log-likelihood of ``best``.
-        ahead: the shares that the next step starts from, with sum 1. They may lie beyond ``best``.
-        value_ahead: the mean log-likelihood of ``ahead``.
-        slope: the gradient of the mean log-likelihood at ``ahead``.
-        bound: an upper bound on the mean log-likelihood over the whole simplex.
+        law: the probabilities of the symbols under ``best``.
+        value: the log-likelihood per report of ``best``.
+        ahead: the shares that the next step starts from, with sum 1: those that follow from
+            continuing the last step beyond ``best``. Some may be below 0.
+        value_ahead: the log-likelihood per report of ``ahead``.
+        slope: the gradient of the log-likelihood per report at ``ahead``.
+        bound: an upper bound on the log-likelihood per report of any shares.
         step: the length of the next step along the slope.
-        momentum: how far beyond ``best`` the next step starts (t in Beck & Teboulle).
+        momentum: the number t in Beck & Teboulle, which determines how far beyond ``best`` the next
+            step starts.
 
     """
 
@@ -93,15 +98,15 @@ class _Climb(NamedTuple):
     momentum: Floats
 
     def selected(self, rows: NDArray[np.bool_ | np.int64]) -> _Climb:
-        """Return the climbs of the selected tallies."""
+        """Return the state of the climbs of some tallies, which ``rows`` selects."""
         return _Climb(*(part[rows] for part in self))
 
 
 def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
-    """Return the most likely shares, shape (..., k).
+    """Return the most likely shares, shape (..., k), found by a climb (see the module).
 
     Args:
-        operators: the channel's probabilities of symbols, as two linear maps.
+        operators: the distribution of the channel's symbols, as two linear maps.
         counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
         start: the shares on the simplex to start from, shape (..., k).
 
@@ -120,7 +125,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
 
 def slack(inputs: int, reports: int | Counts) -> Floats:
-    """Return how far below the maximum log-likelihood a climb may end.
+    """Return how far below its maximum the log-likelihood may be when a climb ends.
 
     Args:
         inputs: the number of shares.
@@ -155,7 +160,7 @@ def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
 
 
 def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
-    """Return the state of the climbs after one more round."""
+    """Return the state of all climbs after one more round."""
     shares, law, value, step = _moved(operators, climb)
     way = shares - climb.best
     is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # if so, restart at `best` without momentum
@@ -180,10 +185,11 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 
 
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the shares after a step, the symbols' distribution, the log-likelihood, the step.
+    """Return the shares after a step, their symbols' probabilities, their value, and the step.
 
-    The step is halved until the log-likelihood is at least the value of a parabola with curvature 1
-    / step. For a short enough step, the log-likelihood is always above this parabola.
+    The value is the log-likelihood per report. The step is halved until the value is at least that
+    of a parabola with the slope at the start and the curvature -1 / step, which is always true for
+    a sufficiently short step.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -200,14 +206,17 @@ def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats
 
 
 def _seen(operators: ChannelLaw, frequencies: Floats, law: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a distribution's mean log-likelihood and gradient, and an upper bound for all."""
+    """Return the log-likelihood per report, its gradient, and an upper bound for all shares.
+
+    ``law`` contains the probabilities of the symbols under the current shares.
+    """
     value = _product(frequencies, np.log(law))
     slope = operators.expectations(frequencies / law)
     return value, slope, value + slope.max(axis=-1, keepdims=True) - 1
 
 
 def _law(operators: ChannelLaw, shares: Floats) -> Floats:
-    """Return the symbols' distribution, with probabilities above 0 so that logarithms exist."""
+    """Return the probabilities of the symbols, raised above 0 so that their logarithms exist."""
     law: Floats = np.maximum(operators.symbol_law(shares), np.finfo(float).tiny)
     return law
 
@@ -219,12 +228,12 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities in a table (1 MB). Channels with more use transforms, which
-are then faster.
+"""The maximum number of probabilities (inputs times symbols) for which a table is used, which takes
+1 MB. With more, the transforms of the channel's inverse are faster.
 """
 
 REMEMBERED = 16
-"""The number of tables of distributions cached for further windows of the same metrics."""
+"""The number of such tables that are kept, because other windows of a metric need the same."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
@@ -250,7 +259,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_out(inverse: Inverse, inputs: int) -> ChannelLaw:
-    """Return a channel as a table of probabilities, cached for later rounds and windows."""
+    """Return a channel's distribution as a table, which is kept for other rounds and windows."""
     return TableLaw(inverse.symbol_law(np.eye(inputs)))
 
 
