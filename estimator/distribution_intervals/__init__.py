@@ -1,11 +1,14 @@
 """Intervals of a number's distribution, valid for every population.
 
-A distribution function never falls. Its mean over a range of the grid is therefore never below its
-value at the start of the range, and never above its value at the end. The mean over a range has an
-unbiased estimate with a known variance. Each range therefore gives a one-sided limit that is valid
-for all answers, whether these are smooth, spiked or on a lattice. The mean over a long range has
-little noise; the mean over a short range is close to the value at its end. The fitted histogram
-selects the most promising range, but the limit itself does not depend on the histogram.
+Let F be the distribution function of the answers: F(x) is the share of answers up to x. F never
+falls. Its mean over a range of answers, such as from 40 to 50, is therefore at least F(40) and at
+most F(50). This mean has an unbiased estimate of known variance. An upper confidence limit of the
+mean is therefore also an upper limit of F at the start of the range, and a lower limit of the mean
+is a lower limit of F at the end. Such limits are valid for every population, whether its answers
+are spread smoothly, concentrated on a few values, or whole numbers. The mean over a long range has
+little noise, while the mean over a short range is closer to F at the range's ends. The range that
+promises the narrowest limit is selected with the help of the fitted histogram, but the limit itself
+does not depend on the histogram.
 
 This package imports likelihood, decoders and statistics.
 """

@@ -1,29 +1,36 @@
 """Intervals of a distribution's figures: shares of ranges, the band, quantiles and moments.
 
-**Ranges.** The share of a range is the difference of the distribution function F between its two
-ends. For the upper limit, the requested range must lie between two ranges of the grid, one before
-it and one after it. For the lower limit, both ranges of the grid must lie within the requested
-range. The limits are valid whether or not an answer at an end of the requested range belongs to it.
-The cell between two neighboring points does not contain two ranges. The lower limit of the cell's
-share is 0, because rounded answers cannot show that an answer lies within the cell.
+F is the distribution function of the answers: F(x) is the share of answers up to x. Devices round
+their answers to the points of a grid, and a cell lies between two neighboring points. The mean of F
+over some successive cells limits F at the ends of these cells, as the package docstring explains.
 
-**The band** is valid at all points of the grid simultaneously. Between two points, F lies between
-the lower limit at the previous point and the upper limit at the next point, because F never falls.
+**Shares of ranges.** The share of answers within a requested range is F at the end of the range
+minus F at its start. For the upper limit of this share, F is limited by its means over cells
+outside the range: some before its start, and some after its end. For the lower limit, the means are
+over cells within the range: some after its start, and some before its end. The limits are valid
+whether or not an answer exactly at an end is counted. A range of a single cell has no room for two
+such means. The lower limit of its share is 0, because rounded answers cannot show that an answer
+lies within the cell.
 
-**Quantiles.** The interval consists of the answers that no range of the grid rejects. From the
-lowest point up, a test at each point asks whether F is surely below the quantile's probability
-there. The first point that fails the test ends the search, so only one true hypothesis can
-ever cause an error (fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed
-sequence Bonferroni procedure for testing multiple endpoints"). The upper end is found in the same
-way from the highest point down. All ranges at a point are used together in its test; no fit selects
-among them. With few reports, the errors of these ranges add up to half of the interval's error
-(Bonferroni). With more reports, ranges that are too noisy to reject the probability are omitted
-(`Ranges.useful`), and the level of the others limits errors at each end to 5% of all tallies
-(`Ranges.tests`). In measurements, at least one end was wrong in at most 5% of tallies (of
-populations with a quantile next to a gap). This is not proved: inside the range, an end is wrong
-only if the tests of all points beyond it are wrong too.
+**The band** limits F at some points of the grid simultaneously. Because F never falls, F between
+two points lies between the lower limit at the point before and the upper limit at the point after.
 
-**Moments** are the variance of the answers, and the mean of the answers within a range.
+**Quantiles.** For example, the median is the answer at which F reaches the probability 1/2. The
+lower end of its interval is found from the lowest point up: a test at each point asks whether F is
+surely below 1/2 there. The first point at which this is not sure ends the search. The lower end is
+therefore wrong only if the test at one particular point is wrong: the first one at which F is not
+below 1/2 (fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence
+Bonferroni procedure for testing multiple endpoints"). The upper end is found in the same way from
+the highest point down. The test at a point uses the means of F over several numbers of cells
+together, and no fitted histogram selects among them. With few reports, the error probabilities of
+all these means add up to half of the interval's error probability (Bonferroni). With more reports,
+means that are too noisy to decide are omitted (`Ranges.useful`), and the error probabilities of the
+others are chosen to limit errors at each end to 5% of all tallies (`Ranges.tests`). In measurements
+with populations that have a gap next to a quantile, at most 5% of tallies had a wrong end. That
+this is true for both ends together is not proved, but an end inside the range is wrong only if the
+tests at all points before it are wrong too.
+
+**Moments** are the variance of all answers, and the mean of the answers within a range.
 """
 
 from __future__ import annotations
@@ -41,13 +48,15 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Scores for limits of the distribution function F at some points of the grid.
+    """Scores of symbols whose expectations limit the distribution function F at some points.
 
     Attributes:
-        below: scores whose expectation is at most F just below each point, shape (m, points).
-        above: scores whose expectation is at least F at each point, shape (m, points).
-        reach_below: the number of cells in the range of each score in ``below``, shape (points,).
-        reach_above: the number of cells in the range of each score in ``above``, shape (points,).
+        below: for each point, scores whose expectation is at most F just below the point, shape (m,
+            points): the mean of F over some cells before the point.
+        above: for each point, scores whose expectation is at least F at the point, shape (m,
+            points): the mean of F over some cells after the point.
+        reach_below: the number of these cells before each point, shape (points,).
+        reach_above: the number of these cells after each point, shape (points,).
 
     """
 
@@ -75,7 +84,7 @@ class Edges:
 
 
 def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: int = 1) -> tuple[Floats, Floats]:
-    """Return the limits of the shares of ranges of answers, each of shape (ranges,), within 0..1.
+    """Return the lower and upper limits of the shares of ranges, each of shape (ranges,).
 
     Args:
         tally: the ranges of the tally.
@@ -97,12 +106,23 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
-    """Return, for each range, the last point at which F includes no answer of the range."""
+    """Return, for each range, the last point at which F counts no answer of the range.
+
+    Points are given by their index, and -1 is the place before the first point, where F is 0.
+    """
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
 
 def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> Floats:
-    """Return the score of the chosen range at each of the given points, shape (m, points)."""
+    """Return the scores for the mean of F over the chosen number of cells, shape (m, points).
+
+    Args:
+        tally: the ranges of the tally.
+        side: whether the cells are before or after each point.
+        chosen: for every point of the grid, the index of the chosen number of cells in `WIDTHS`.
+        places: the indices of the points for which scores are returned.
+
+    """
     widths = chosen[places]
     integrals = tally.ranges.scores.integrals
     sums = integrals[:, side.stops[widths, places]] - integrals[:, side.starts[widths, places]]
@@ -111,8 +131,9 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
 
 BAND_CELLS = 32
-"""The maximum number of parts into which a band divides the range. The band is computed at the ends
-of the parts. More parts would widen the band, and fewer would make its steps coarse.
+"""The maximum number of parts into which a band divides the range of the answers. The band is
+computed at the ends of the parts. With more parts, the band would be wider; with fewer, its steps
+would be coarser.
 """
 
 
@@ -128,7 +149,8 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     Args:
         tally: the ranges of the tally.
         places: the indices of the points, in rising order.
-        family: the number of bands or intervals that must be valid simultaneously.
+        family: the number of intervals that must be valid simultaneously, where this band counts as
+            one.
 
     """
     together = places.size * family
@@ -171,7 +193,11 @@ def quantile_intervals(
 
 
 def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
-    """Return the number of tests at each point for an end, and the index of the first width."""
+    """Return how the test at each point is made for one end of a quantile's interval.
+
+    The first result is the number of tests among which the error probability is divided. The second
+    is the index of the smallest number of cells in `WIDTHS` that is used.
+    """
     reports = int(tally.counts.sum())
     if reports < EXACT_BELOW:
         return family * WIDTHS.size, 0
@@ -180,20 +206,23 @@ def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
 
 
 SMALL_SHARE: Final = 100
-"""The error probability of the variance's interval, divided by that of the mean's interval. The
-mean's interval bounds the distance of the true mean from the point c in `variance_interval`.
+"""`variance_interval` needs an interval of the mean, too. Its error probability is that of the
+variance's interval, divided by this number.
 """
 
 STEPS: Final = 128
-"""The number of parts into which a range is divided to find the ends of a mean's interval."""
+"""The number of parts into which `mean_within` divides a range to find the ends of the mean's
+interval.
+"""
 
 
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
-    """Return the limits of the variance, in squared units of the answers.
+    """Return the interval of the variance of the answers, in squared units of the answers.
 
-    For any point c, the variance is the mean squared distance of the answers from c, minus the
-    squared distance of the answers' mean from c. Here, c is the estimated mean. Rounding to the
-    grid adds at most a quarter of a squared cell to the mean squared distance.
+    For any number c, the variance is the mean squared distance of the answers from c, minus the
+    squared distance of their mean from c. Here, c is the estimated mean, so the second term is
+    small. Rounding to the grid adds at most a quarter of a cell's squared length to the mean
+    squared distance.
 
     Args:
         tally: the ranges of the tally.
@@ -219,11 +248,11 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 
 
 def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> tuple[float, float]:
-    """Return the limits of the mean of the answers within a range, in the unit of the answers.
+    """Return the interval of the mean of the answers within a range, in the unit of the answers.
 
-    The mean is the point c from which the signed distances of the range's answers add up to 0. By
-    partial integration, the sum of these distances is (b - c) F(b) + (c - a) F(a) minus the
-    integral of F from a to b.
+    The mean is the number c from which the signed distances of the answers in the range add up to
+    0. The interval consists of all c for which this sum could be 0. For a range from a to b, the
+    sum is, by partial integration, (b - c) F(b) + (c - a) F(a) minus the integral of F from a to b.
 
     Args:
         tally: the ranges of the tally.
@@ -248,7 +277,7 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
 
 
 def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, float]:
-    """Return the two places between which a falling function may be 0, given its limits.
+    """Return the first and the last place at which a falling function may be 0.
 
     Args:
         places: the places in rising order, shape (places,).
@@ -263,12 +292,14 @@ def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, floa
 
 
 def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
-    """Return the scores of the sum of distances, in widths of the range, shape (m, centers).
+    """Return the scores for the sum of signed distances in `mean_within`, shape (m, centers).
+
+    The unit of distances is the width of the range.
 
     Args:
-        ends: the scores of F at the start and at the end of the range, shape (m, 2).
-        within: the score of the integral of F over the range, in widths, shape (m,).
-        centers: the points c, from 0 (the start of the range) to 1 (the end), shape (centers,).
+        ends: the scores for F at the start and at the end of the range, shape (m, 2).
+        within: the scores for the integral of F over the range, shape (m,).
+        centers: the numbers c, from 0 (the start of the range) to 1 (its end), shape (centers,).
 
     """
     scores: Floats = (1 - centers) * ends[:, [1]] + centers * ends[:, [0]] - within[:, np.newaxis]

@@ -1,20 +1,23 @@
 """The ranges of a grid, and estimates of the distribution function's mean over each range.
 
-The scores for the integral of the distribution function F are unbiased. An answer between two grid
-points is rounded at random to one of these points. The probability that the answer is rounded to
-point j or a lower point is the mean of the answer's step function over the cell from point j to
-point j + 1. For every population, the sum of the shares of the points up to j is therefore exactly
-the mean of F over this cell. With counts, the points are the answers themselves, so F is constant
-on a cell, and the same statement is true.
+F is the distribution function of the answers: F(x) is the share of answers up to x. A range
+consists of some successive cells, where a cell lies between two neighboring points of the grid. The
+mean of F over a range has an unbiased estimate: the mean of the scores of the reports. To see why,
+consider an answer between two points, which a device rounds at random to one of them. The answer
+alone has a distribution function that steps from 0 to 1 at the answer. The probability that the
+answer is rounded to point j or a lower point is exactly the mean of this step function over the
+cell from point j to point j + 1. For every population, the sum of the shares of the points up to j
+is therefore the mean of F over this cell. With counts, the points are the answers themselves, so F
+is constant within a cell, and the same statement is true.
 
-The scores are the inverse of the channel with the smallest variance for given reference answers
-(generalized least squares; Aitken 1936, "On least squares and linear combinations of
-observations"). There are a few references, and a tally of many reports uses the reference under
-which it is likeliest. The scores for each reference are unbiased in every population, so the choice
-affects only the width of intervals.
+Many scores are unbiased in every population. The scores used here are those with the smallest
+variance in a reference population, such as one with evenly spread answers (generalized least
+squares; Aitken 1936, "On least squares and linear combinations of observations"). There are a few
+reference populations. A tally of many reports uses the one under which it is likeliest. The choice
+affects only the width of intervals, because the scores remain unbiased.
 
-Each mean of scores has a limit that is valid for every population, because the expected score given
-any answer lies between 0 and 1.
+The limits of such a mean are valid for every population, because the expected score of a report
+lies between 0 and 1, whatever the answer is.
 """
 
 from __future__ import annotations
@@ -36,38 +39,43 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""The minimum number of reports, per unit of kurtosis, for a normal limit. A mean needs more
-reports, because these limits are never nearer than Wilson's. `python -m benchmarks coverage`
-measures the coverage.
+"""A normal limit needs this number of reports, times the kurtosis of the score. Here, this number
+is smaller than for the mean of a number, because a limit is never narrower than Wilson's. `python
+-m benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
-"""The variance below which a score counts as constant. Smaller variances are rounding errors."""
+"""A score with a smaller variance counts as constant. Smaller variances are rounding errors."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""The possible widths of a range, in cells. Finer steps narrowed intervals by less than 2%."""
+"""The possible widths of a range, in cells. More widths in between would narrow intervals by less
+than 2%.
+"""
 
 REFERENCES: Final = ((1.0, 1.0), (0.5, 3.0), (3.0, 0.5))
-"""The parameters of the beta laws of the reference answers: evenly spread, mostly near the low end,
-and mostly near the high end. If answers are skewed, a skewed reference reduces the standard error
-by 2 to 8% at epsilon 1, and by 7% (square wave) to 28% (hierarchical) at epsilon 4.
+"""The reference populations, as parameters of beta distributions over the range: answers are spread
+evenly, mostly near the low end, or mostly near the high end. If answers are skewed, a skewed
+reference reduces the standard error by 2 to 8% at epsilon 1. At epsilon 4, it reduces the standard
+error by 7% (square-wave) to 28% (hierarchical).
 """
 
 MANY: Final = 1000
-"""The minimum number of reports for which the reference depends on the tally. With fewer reports,
-limits are often Bernstein's, which are proved only for scores that do not depend on the tally.
+"""The number of reports from which the tally determines its reference population. With fewer
+reports, limits are often Bernstein's, which are proved only for scores that do not depend on the
+tally.
 """
 
 LUCK: Final = 0.5
-"""The deviation, in standard errors, on which a quantile's test may count. Ranges that can reject
-the quantile's level only with more luck are omitted: even if the distribution function is 0 or 1,
-they reject the level in less than 31% of tallies. With less luck, some intervals would be wider.
+"""How useful a range must be for a quantile's test. In the most favorable case, F is 0 or 1 over
+the range. A range is omitted if its estimate must even then deviate by more than this number of
+standard errors in the right direction to reject the quantile's probability, which happens in less
+than 31% of tallies. With a smaller number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of draws that determine the quantile of a maximum of normal variables, to 0.01."""
+"""The number of random draws in `joint_tests`, which determine a quantile to 0.01."""
 
 SEED: Final = 3
 """The fixed seed of the draws, so that a tally has the same intervals on every run."""
@@ -75,13 +83,17 @@ SEED: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The properties of scores that do not depend on reports. All arrays have the same shape.
+    """How much scores vary among people with the same answer. It depends only on the channel.
+
+    All arrays have the same shape, with one entry for each score.
 
     Attributes:
-        least: the minimum variance of a score over people with the same answer.
-        most: the maximum variance of a score over people with the same answer.
-        span: the distance from the smallest to the largest score.
-        enough: `ENOUGH` times the largest kurtosis over people with the same answer.
+        least: the variance of the score among people with the same answer, for the answer with the
+            smallest variance.
+        most: the same variance, for the answer with the largest one.
+        span: the largest score of a symbol minus the smallest one.
+        enough: `ENOUGH` times the kurtosis of the score among people with the same answer, for the
+            answer with the largest kurtosis.
 
     """
 
@@ -92,7 +104,7 @@ class Noise:
 
     @classmethod
     def from_scores(cls, law: ChannelLaw, scores: Floats) -> Noise:
-        """Return the noise of scores, shape (m, f). Each attribute has shape (f,)."""
+        """Return the noise of f scores, given the score of each symbol, shape (m, f)."""
         first = scores.T
         second = first * first  # numpy's powers of 3 and 4 take five times as long as a product
         moments = (first, second, second * first, second * second)
@@ -111,10 +123,10 @@ class Noise:
 def limits_of(
     law: ChannelLaw, counts: Counts | Floats, scores: Floats, family: int = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Return the limits of the expectations of scores, like `limits`, each of shape (f,).
+    """Return the limits of the expectations of f scores, as `limits` does, each of shape (f,).
 
     Args:
-        law: the law of the channel.
+        law: the distribution of the channel's symbols.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         scores: f scores for each symbol, shape (m, f).
         family: the number of intervals that must be valid simultaneously.
@@ -133,16 +145,17 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
-    Each limit is wrong with half of the interval's error probability. With few reports, Bernstein's
-    limit is used, which is valid for every law of the score (see `bounded_intervals`). The normal
-    limit with the observed variance is used if there are at least `EXACT_BELOW` reports, and enough
-    reports for the score's kurtosis. Because a tally may contain no report of a rare answer, the
-    normal limit of a share is never nearer than Wilson's limit. At a hypothetical share p, Wilson's
-    variance is the minimum noise plus p (1 - p).
+    Each limit is wrong with at most half of the interval's error probability. With few reports,
+    Bernstein's limit is used, which is valid for every distribution of the score (see
+    `bounded_intervals`). The normal limit with the observed variance is used if there are at least
+    `EXACT_BELOW` reports, and also enough for the kurtosis of the score (`Noise.enough`). Because a
+    tally may contain no report of a rare answer, the normal limit of a share is never narrower than
+    Wilson's limit, which assumes the minimum noise plus the variance p (1 - p) of answers for each
+    hypothetical share p.
 
     Args:
-        means: the means of the scores over the reports.
-        variances: the variances of the scores over the reports.
+        means: the mean of each score over the reports.
+        variances: the variance of each score over the reports.
         noise: the noise of the scores.
         reports: n, the number of reports, at least 1.
         family: the number of intervals that must be valid simultaneously.
@@ -163,7 +176,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 def _normal(  # noqa: PLR0913 like limits
     means: Floats, variances: Floats, noise: Noise, reports: Reports, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
-    """Return normal limits from the observed variance; for shares, never nearer than Wilson's."""
+    """Return normal limits from the observed variance; for shares, at least as wide as Wilson's."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
     low, high = means - reach, means + reach
     if not is_share:
@@ -175,7 +188,7 @@ def _normal(  # noqa: PLR0913 like limits
 def _bernstein(
     means: Floats, noise: Noise, reports: Reports, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
-    """Return limits that are valid for every law of the score."""
+    """Return Bernstein's limits, which are valid for every distribution of the scores."""
     return bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)
 
 
@@ -184,9 +197,10 @@ class Scores:
     """The scores of a channel with m symbols, whose k inputs are the points of a grid.
 
     Attributes:
-        shares: the unbiased score of each symbol for the share of each input, shape (m, k).
+        shares: the score of each symbol for the share of each input, shape (m, k).
         integrals: the score of each symbol for the integral of F from the first point to point b,
-            in cells, for b = 0..k; shape (m, k + 1). Beyond the last point, F is 1.
+            for b = 0..k, shape (m, k + 1). The unit of length is a cell. There is one more cell
+            after the last point, where F is 1.
 
     """
 
@@ -195,7 +209,10 @@ class Scores:
 
     @staticmethod
     def from_histogram(histogram: Histogram, reference: int) -> Scores:
-        """Return the scores with the smallest variance for one of the `REFERENCES`, by index."""
+        """Return the scores with the smallest variance in one of the reference populations.
+
+        ``reference`` is the index of this population in `REFERENCES`.
+        """
         law = histogram.law.symbol_law(np.eye(histogram.points.size))
         weighted = law / reference_laws(histogram)[reference]
         shares = np.linalg.solve(weighted @ law.T, weighted).T
@@ -217,20 +234,20 @@ def reference_laws(histogram: Histogram) -> Floats:
 
 
 def reference_of(histogram: Histogram, counts: Counts | Floats) -> int:
-    """Return the index of the reference answers under which a tally is likeliest."""
+    """Return the index of the reference population under which a tally is likeliest."""
     return int((np.log(reference_laws(histogram)) @ counts).argmax())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The ranges of each width that begin, or that end, at each point; shape (widths, points).
+    """The ranges of each width on one side of each point; arrays have shape (widths, points).
 
     Attributes:
-        starts: the point at which each range begins, from 0 to k.
-        stops: the point at which each range ends, from 0 to k.
-        beyond: the number of cells of each range beyond the last point, where F is 1. (Before the
-            first point, F is 0.)
-        noise: the noise of the score for the mean of F over each range.
+        starts: the index of the point at which each range begins, from 0 to k.
+        stops: the index of the point at which each range ends, from 0 to k.
+        beyond: the number of cells of each range that lie beyond these points, where F is 1. (Cells
+            before the first point need no number, because F is 0 there.)
+        noise: the noise of the scores for the mean of F over each range.
 
     """
 
@@ -241,7 +258,7 @@ class Side:
 
     @classmethod
     def from_places(cls, histogram: Histogram, integrals: Floats, firsts: Places) -> Side:
-        """Return the ranges that begin at the given places, shape (widths, points)."""
+        """Return the ranges that begin at the given points, which have shape (widths, points)."""
         last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)
@@ -252,13 +269,13 @@ class Side:
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
-        """Return the mean of the distribution function F over each range, from F's integrals."""
+        """Return the mean of F over each range, from the integrals of F up to each point."""
         sums = integrals[self.stops] - integrals[self.starts] + self.beyond
         means: Floats = sums / WIDTHS[:, np.newaxis]
         return means
 
     def variances(self, covariance: Floats) -> Floats:
-        """Return the variance of each range's score, from the covariance of the integrals."""
+        """Return the variance of each range's score, from the covariance of the integral scores."""
         own = np.diag(covariance)
         sums = own[self.starts] + own[self.stops] - 2 * covariance[self.starts, self.stops]
         variances: Floats = np.maximum(sums, 0.0) / WIDTHS[:, np.newaxis] ** 2
@@ -273,9 +290,10 @@ def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """All ranges of a histogram's grid.
+    """All ranges of a histogram's grid, with the scores for the mean of F over each.
 
     Attributes:
+        histogram: the bins between the points.
         points: the answers at the k points, in rising order.
         scores: the scores of the channel.
         after: the ranges that begin at each point. The mean of F over such a range is at least F at
@@ -283,10 +301,10 @@ class Ranges:
         before: the ranges that end at each point. For counts, they end one cell later, because F
             keeps its value until the next count. The mean of F over such a range is at most F at
             the point.
-        tests: the effective number of independent tests among the tests of all ranges at a point
-            that have at least each width, shape (widths,).
-        deviations: the standard deviation of a report's score for a range of each width, under the
-            reference answers, shape (widths,).
+        tests: for each width, the number that `joint_tests` returns for ranges of at least this
+            width, shape (widths,).
+        deviations: for each width, the standard deviation of a report's score for a range of this
+            width, in the reference population, shape (widths,).
 
     """
 
@@ -301,7 +319,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram, reference: int) -> Ranges:
-        """Return the ranges of a histogram for a reference, cached for further windows."""
+        """Return the ranges of a histogram for a reference population, kept for other windows."""
         scores = Scores.from_histogram(histogram, reference)
         points = histogram.points
         places = np.arange(points.size)
@@ -318,16 +336,17 @@ class Ranges:
         )
 
     def useful(self, reach: float, reports: int, family: int) -> int:
-        """Return the index of the smallest width whose test can reject a quantile's level.
+        """Return the index of the smallest width whose test can reject a quantile's probability.
 
-        The distribution function lies between 0 and 1. If the half-width of a range's interval
-        exceeds the distance from the level to 0 or 1, the range rejects the level only by luck (see
-        `LUCK`). Without its test, the other tests may use a larger part of the error. This is valid
-        because the choice depends on the counts only through the reference answers. If no range can
-        reject the level, all are used.
+        F lies between 0 and 1. If the half-width of a range's interval exceeds the distance from
+        the quantile's probability to 0 (or 1), the range can reject this probability only by luck
+        (see `LUCK`). Without its test, a larger part of the allowed error probability is left for
+        the other tests. This is valid because the choice depends on the counts only through the
+        reference population. If no range can reject the probability, all widths are used.
 
         Args:
-            reach: the distance from the level to 0 (a lower end) or to 1 (an upper end).
+            reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for
+                an upper end).
             reports: the number of reports, at least 1.
             family: the number of intervals that must be valid simultaneously.
 
@@ -338,13 +357,13 @@ class Ranges:
 
 
 def deviations_of(integrals: Floats, law: Floats) -> Floats:
-    """Return the standard deviations of the ranges' scores at the first point, shape (widths,).
+    """Return the standard deviation of the score of each range at the first point, shape (widths,).
 
-    A range that is wider than the grid has the deviation of the whole grid.
+    A range that is wider than the grid has the standard deviation of the whole grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
-        law: the law of the symbols for the reference answers, shape (m,).
+        law: the probability of each symbol in the reference population, shape (m,).
 
     """
     widths = np.minimum(WIDTHS, integrals.shape[1] - 1)
@@ -354,18 +373,21 @@ def deviations_of(integrals: Floats, law: Floats) -> Floats:
 
 
 def joint_tests(integrals: Floats, law: Floats) -> Floats:
-    """Return the effective numbers of independent tests of the ranges of at least each width.
+    """Return, for each width, how many independent tests the ranges of at least this width equal.
 
-    The ranges begin at the first point, because no other point has more ranges on the grid. If the
-    distribution function F is constant, the largest deviation of the estimates for these ranges, in
-    standard errors, is the maximum of correlated normal variables. Half of the interval's error
-    probability, divided by the returned number, is the level of a single test at the 95% quantile
-    of this maximum. Ranges wider than the grid agree with the widest range on the grid.
+    The tests of several ranges at a point are strongly correlated. Dividing the error probability
+    by their number would therefore widen intervals more than necessary. The returned number is
+    smaller. It is computed for the ranges that begin at the first point, because no other point has
+    more ranges on the grid. If F is constant, the largest deviation of the estimates for these
+    ranges, in standard errors, is the maximum of correlated normal variables. At the 95% quantile
+    of this maximum, a single test has a certain error probability. The returned number is half of
+    an interval's error probability, divided by this one. Ranges wider than the grid are not
+    counted, because they agree with the widest range on the grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
-        law: the law of the symbols for the reference answers, shape (m,). Other laws would hardly
-            change the result.
+        law: the probability of each symbol in the reference population, shape (m,). Other
+            populations would hardly change the result.
 
     """
     within = integrals[:, WIDTHS[integrals.shape[1] > WIDTHS]]
@@ -381,10 +403,12 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """The estimates of one tally for the ranges on one side, as arrays of shape (widths, points).
+    """The estimates of one tally for the ranges before, or after, each point.
+
+    Arrays have shape (widths, points).
 
     Attributes:
-        fitted: the mean of F over each range if the fitted histogram were true.
+        fitted: the mean of F over each range, according to the fitted histogram.
         means: the unbiased estimate of the mean of F over each range.
         variances: the variance of a report's score for each range.
         noise: the noise of the scores.
@@ -406,21 +430,24 @@ class Seen:
         object.__setattr__(self, "errors", errors)
 
     def nearest(self, family: float, first: int) -> tuple[Floats, Floats]:
-        """Return the nearest limits at each point over all widths from a given index on."""
+        """Return the narrowest limits at each point, over all widths from the index ``first`` on.
+
+        The largest of the lower limits comes first, and then the smallest of the upper limits.
+        """
         wide = slice(first, None)
         reports = self.reports if isinstance(self.reports, int) else self.reports[wide]
         lows, highs = limits(self.means[wide], self.variances[wide], self.noise.at(wide), reports, family)
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
-        """Return the unclipped limits for the chosen width at each point, shape (..., points)."""
+        """Return the limits for the chosen width at each point, not clipped to 0..1."""
         places = chosen, np.arange(chosen.shape[-1])
         return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyRanges:
-    """The ranges of one tally, with the estimates for the ranges after and before each point."""
+    """A tally, with its estimates for the ranges after and before each point of the grid."""
 
     ranges: Ranges
     counts: Counts | Floats
@@ -432,10 +459,10 @@ class TallyRanges:
         """Return the ranges of a tally with reports.
 
         Args:
-            histogram: the bins, and the law of the mechanism given each bin.
+            histogram: the bins, and the probability of each symbol for the answers in each bin.
             counts: the count of each symbol, shape (symbols,). The counts of a weighted mean of
                 tallies are not whole.
-            smoothed: the fitted shares of the bins, used to choose ranges, shape (bins,).
+            smoothed: the fitted shares of the bins, which are used to choose ranges, shape (bins,).
 
         """
         reports = round(float(counts.sum()))
@@ -451,12 +478,15 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths with the narrowest expected upper and lower limits at each point."""
+        """Return the widths that are expected to give the narrowest upper, and lower, limit of F.
+
+        The results are indices in `WIDTHS`, one for each point.
+        """
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)
         falling = (before.fitted - z * before.errors).argmax(axis=0)
         return rising, falling
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
-        """Return limits, each of shape (f,), of the expectations of scores, shape (symbols, f)."""
+        """Return the limits of the expectations of f scores, given as an array (symbols, f)."""
         return limits_of(self.ranges.histogram.law, self.counts, scores, family, is_share=is_share)
