@@ -1,1 +1,1 @@
-"""Intervals, tests and projections, without any dependency on the rest of Hearsay."""
+"""General statistics: intervals, tests and projections, which use nothing else of Hearsay."""

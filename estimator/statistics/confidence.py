@@ -1,12 +1,13 @@
 """The confidence of all intervals, tails and quantiles of distributions, corrected p-values.
 
-Among many comparisons, some show a difference by chance alone. P-values are therefore corrected:
-with a probability of at least 95%, no comparison of equal quantities gets a corrected p-value of
-0.05 or less (Holm 1979, "A simple sequentially rejective multiple test procedure").
+Among many comparisons, some show a difference by chance alone. P-values are therefore corrected for
+the number of comparisons. If the compared quantities are equal in some or all comparisons, then
+with a probability of at least 95% none of these gets a corrected p-value of 0.05 or less (Holm
+1979, "A simple sequentially rejective multiple test procedure").
 
-Tails and quantiles of the binomial, chi-square and Student's distributions are all from
-scipy.special. scipy is imported only on first use. The import takes 250 ms, as long as a whole
-report of shares and means, which does not need scipy.
+Tails and quantiles of the binomial, chi-square and Student's distributions come from scipy.special.
+It is imported only on first use, because the import takes 250 ms: as long as a whole report of
+shares and means, which does not need it.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 """The largest p-value that counts as significant."""
 
 EXACT_BELOW = 50
-"""The number of reports below which an interval must guarantee its confidence for every true value.
-The interval is then wider than necessary for most true values.
+"""With fewer reports, an interval has at least its nominal confidence for every true value. It is
+then wider than necessary for most true values.
 """
 
 FEW = 20
-"""The largest count whose score interval may have to be widened (see the module `intervals`). In
-checks of all n up to 2000, and of some n up to 10**9, the largest such count was 18, at n = 53.
+"""Wilson's interval for a count may have to be widened if the count is at most this number (see the
+module `intervals`). In checks of all numbers of reports n up to 2000, and of some n up to 10**9,
+the largest count with a widened interval was 18, at n = 53.
 """
 
 TAIL = (1 + CONFIDENCE) / 2
@@ -42,27 +44,31 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""The probability that a planned effect is detected (Cohen 1988, "Statistical power analysis for
-the behavioral sciences", 2.4).
+"""The probability of detecting a difference for which a plan is made (Cohen 1988, "Statistical
+power analysis for the behavioral sciences", 2.4).
 """
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
 
 BISECTIONS: Final = 60
-"""The number of halvings that narrow an interval within 0..1 to the last bit of a float."""
+"""The number of halvings by which bisection finds a number in 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""The maximum number of reports for which `binomial_chance` starts near scipy's quantile."""
+"""The maximum number of reports for which `binomial_chance` uses scipy's quantile as a start."""
 
 HINT_ERROR: Final = 2.0**-40
-"""`binomial_chance` starts at this relative distance on either side of scipy's quantile."""
+"""`binomial_chance` starts with an interval from this fraction below scipy's quantile to this
+fraction above it.
+"""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Return, by bisection, the argument farthest from ``inside`` for which a condition is true.
+    """Return the argument between two others at which a condition changes, by bisection.
+
+    The condition is true for the returned argument, which is as near to ``outside`` as possible.
 
     Args:
-        holds: the condition, which changes once between ``outside`` and ``inside``.
+        holds: the condition, which changes exactly once between ``outside`` and ``inside``.
         outside: an argument for which the condition is false.
         inside: an argument for which the condition is true.
 
@@ -74,32 +80,38 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 
 
 def tail_of(family: float) -> float:
-    """Return the error probability of each side of an interval.
+    """Return the error probability of each end of an interval.
 
-    With this error probability, ``family`` intervals are valid simultaneously (Bonferroni).
+    With this error probability, ``family`` intervals are all right at the same time with 95%
+    confidence (Bonferroni). For a single interval, it is 2.5%.
     """
     return (1 - CONFIDENCE) / (2 * family)
 
 
 @lru_cache
 def z_of(family: float) -> float:
-    """Return the half-width, in standard errors, of ``family`` simultaneous normal intervals."""
+    """Return the half-width, in standard errors, of ``family`` simultaneous normal intervals.
+
+    For a single interval, it is 1.96.
+    """
     return NormalDist().inv_cdf(1 - tail_of(family))
 
 
 PAIR: Final = 2
-"""The number of values in a pair. If the shares of a pair add up to 1, both change by the same
-amount, so only one is compared.
+"""The number of values of a question such as yes or no. Its two shares add up to 1 and change by
+the same amount, so only one of them is compared.
 """
 
 
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return corrected p-values in the given order, by Holm's method with weights (section 4).
+    """Return corrected p-values, by Holm's method with weights (section 4 of Holm 1979).
+
+    They are in the order of the given p-values.
 
     Args:
         p_values: the p-values, from 0 to 1.
-        weights: the weight of each p-value, above 0. A larger weight allots more of the error
-            probability.
+        weights: the weight of each p-value, above 0. A p-value with a larger weight is corrected
+            less.
 
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
@@ -113,7 +125,7 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float) -> Floats:
-    """Return, for each count, the probability of at least that many successes in n trials.
+    """Return, for each count, the probability of at least this many successes in n trials.
 
     Args:
         counts: the counts, each from 0 to ``reports``.
@@ -129,11 +141,11 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
     """Return, for each count, the success probability for which `binomial_tail` is ``tail``.
 
-    These probabilities are quantiles of beta distributions. Bisection finds them to the last bit,
-    and never exceeds the true quantiles. scipy's betaincinv only determines where the search
-    starts, because it is wrong for some counts of 10**8 or more reports, and slow near 2**53. For
-    example, for 1,000 of 10**9 reports and a tail of 0.025, scipy 1.17.1 returns a probability
-    whose tail is 1.
+    The results are quantiles of beta distributions. Bisection finds them to the last bit, and
+    rounds them down. scipy's betaincinv would be faster, but is wrong for some counts of 10**8 or
+    more reports, and slow for numbers of reports near 2**53. For example, for 1,000 of 10**9
+    reports and a tail of 0.025, scipy 1.17.1 returns a probability whose tail is 1. With few
+    reports, its result only determines where the bisection starts.
 
     Args:
         counts: the counts, each from 0 to ``reports``.
@@ -170,7 +182,9 @@ def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) ->
 
 
 def student_of(family: int, degrees: int) -> float:
-    """Return the half-width of intervals in standard errors, like `z_of`, for Student's t.
+    """Return the half-width of intervals, in standard errors, for Student's t distribution.
+
+    `z_of` does the same for the normal distribution.
 
     Args:
         family: the number of intervals that must be valid simultaneously.
@@ -189,8 +203,9 @@ def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
     """Return a confidence interval for the number of trials, given the number of successes.
 
-    The interval follows from exact binomial tails, like the interval of Clopper & Pearson 1934 for
-    a probability. Each end is wrong with a probability of at most ``miss``.
+    For instance, how many devices may exist if each reports with probability 0.4, and 2,000 did?
+    The ends follow from exact binomial tails, as those of Clopper & Pearson 1934 do for a
+    probability. Each end is wrong with a probability of at most ``miss``.
 
     Args:
         successes: the number of successes.
@@ -203,16 +218,19 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
     from scipy.special import betainc  # noqa: PLC0415 the import takes 250 ms, and few reports need it
 
     def at_least(least: int, trials: int) -> float:
-        """Return the probability of at least ``least`` successes."""
+        """Return the probability of at least ``least`` successes in a number of trials."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
-    # both tails are monotone in the number of trials
+    # the first probability rises with the number of trials, and the second falls
     low = _first(lambda trials: at_least(successes, trials) > miss, successes)
     return low, _first(lambda trials: 1 - at_least(successes + 1, trials) <= miss, low) - 1
 
 
 def _first(holds: Callable[[int], bool], least: int) -> int:
-    """Return the smallest number, at least ``least``, for which a monotone condition is true."""
+    """Return the smallest number from ``least`` on for which a condition is true.
+
+    The condition must also be true for all larger numbers.
+    """
     step = 1
     while not holds(least + step - 1):
         step *= 2

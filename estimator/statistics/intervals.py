@@ -1,37 +1,39 @@
 """Confidence intervals for the probability of a binomial count and the mean of bounded numbers.
 
-The interval for the probability of a binomial count depends only on the count and on the number of
-reports:
+**A binomial count**, such as the number of reports of yes, has a probability whose interval depends
+only on the count and on the number of reports:
 
 * With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. For every true value,
   its coverage is at least the nominal confidence.
 * From 50 reports on, it is Wilson's score interval (Wilson 1927). If epsilon is at least .5, its
-  average coverage equals the nominal confidence. Below .5, the average varies by one percent,
-  because few possible counts lie in an interval. If the expected count is small, the coverage of a
-  95% interval falls to 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial
-  proportion", section 4.1.1, who widen three intervals). Here, the intervals of small counts are
-  widened until the coverage is at least 93.1% for every true value. Exact sums of the binomial
-  distribution show that no other interval must be widened.
+  coverage, averaged over true values, equals the nominal confidence. Below .5, this average varies
+  by one percent, because few possible counts lie in an interval. If the expected count is small,
+  the coverage of a 95% interval falls to 84% for some true values (Brown, Cai & DasGupta 2001,
+  "Interval estimation for a binomial proportion", section 4.1.1, who widen three intervals). Here,
+  the intervals of counts up to `FEW` are widened until the coverage is at least 93.1% for every
+  true value. Exact sums of the binomial distribution show that the intervals of larger counts need
+  no widening.
 
 Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction, which is valid
-for any dependence between the counts. So far out in the tails, Wilson's normal approximation would
-be wrong by large factors.
+for any dependence between the counts. Their error probabilities are so small that Wilson's normal
+approximation would be wrong by large factors.
 
-Both bounds rise with the count. The upper bound for a count is one minus the lower bound for the
-other reports.
+Both ends of an interval rise with the count. The upper end for a count is 1 minus the lower end for
+the number of all other reports.
 
-Score intervals like Wilson's are also used for bounded variables.
-
-The interval for the mean of bounded numbers is valid for every distribution. It follows from an
-imagined series of bets. A gambler claims that the mean is larger than some value m, and bets a
-stake on each number. If the mean is m or less, the gambler's expected wealth is at most 1, and so
+**The mean of bounded numbers**, such as the scores of reports, has two kinds of intervals.
+`score_intervals` generalize Wilson's. The betting interval is valid for every distribution of the
+numbers. It follows from an imagined series of bets. A gambler claims that the mean is larger than
+some value m, and bets a stake on each number: the wealth grows if the number is above m, and
+shrinks if it is below. If the mean is m or less, the gambler's expected wealth is at most 1, and so
 is the expected average wealth of several gamblers. By Markov's inequality, the average wealth
-exceeds 1 / a with a probability of at most a. The interval consists of all m for which the average
-wealth stays below 1 / a. Stakes are fixed before the first number, so the order of the numbers does
-not matter. The wealth depends on how much the numbers vary, so no bound on their variance is
-needed. The interval is half as wide as the interval from Bernstein's inequality (Waudby-Smith &
-Ramdas 2024, "Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a
-mixture of them, and hedging by a bet to either side).
+reaches 1 / a with a probability of at most a. The interval consists of all m for which the average
+wealth stays below 1 / a, where a is the error probability of one end. Other gamblers, who claim
+that the mean is smaller than m, give the other end. Stakes are fixed before the first number, so
+the order of the numbers does not matter. The wealth depends on how much the numbers vary, so no
+bound on their variance is needed. The interval is half as wide as the interval from Bernstein's
+inequality (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting",
+section 4.4: fixed stakes, a mixture of them, and hedging by a bet to either side).
 """
 
 from __future__ import annotations
@@ -47,13 +49,14 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""The number of gamblers, each with the best stake for one variance. In measurements with 20 to
-10,000 numbers, more gamblers narrowed no interval by 2%.
+"""The number of gamblers. Each uses the best stake for another variance of the numbers. In
+measurements with 20 to 10,000 numbers, more gamblers narrowed no interval by 2% or more.
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
-"""The powers that define the gamblers' stakes. Each power gives the best stake for n numbers with a
-standard deviation of half the span times n**power.
+"""The powers that define the gamblers' stakes, from 0 to -0.5. Each power gives the best stake for
+n numbers with a standard deviation of n**power times half the span, which is the distance between
+the smallest and the largest possible number.
 """
 
 MOST_STAKED: Final = 0.999
@@ -62,13 +65,13 @@ everything.
 """
 
 HALVINGS: Final = 24
-"""The number of bisection steps. They locate an end to one part in 10**7 of the range, and round it
-outward.
+"""The number of bisection steps that find an end of a betting interval, to one part in 10**7 of the
+range. The end is rounded outward.
 """
 
 
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
-    """Return the interval of the mean of each distribution, shape (draws, 2).
+    """Return the betting interval of the mean of each of several distributions, shape (draws, 2).
 
     Args:
         values: all possible numbers, shape (m,).
@@ -87,9 +90,10 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
 
 
 def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> tuple[Floats, Floats]:
-    """Return the intervals within 0..1 of ratios of two means, each of shape (ratios,).
+    """Return betting intervals of ratios of two means, within 0..1.
 
-    The ratio is r if the mean of numerator - r * denominator is 0. The gamblers bet on this mean.
+    The low ends and the high ends each have shape (ratios,). The ratio is r if the mean of
+    (numerator - r * denominator) is 0, so the gamblers bet on this mean.
 
     Args:
         numerators: all possible values of the numerators, shape (ratios, m).
@@ -106,7 +110,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
-    """Return the ratios farthest from ``inside`` that are possible, up to ``outside``."""
+    """Return the farthest ratios from ``inside`` toward ``outside`` that bets do not rule out."""
     bar = -math.log(tail_of(1))
     for _ in range(HALVINGS):
         ratios = (outside + inside) / 2
@@ -119,7 +123,10 @@ def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside:
 
 
 def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
-    """Return the smallest means that are compatible with the numbers, which lie in 0..``span``."""
+    """Return the lower ends of the betting intervals of means of numbers from 0 to ``span``.
+
+    A gambler's wealth rules out a mean if its logarithm is at least ``bar``.
+    """
     numbers = counts.sum(axis=1, keepdims=True)
     stakes = _stakes(numbers, span, bar)
     high = (values * counts).sum(axis=1) / numbers[:, 0]
@@ -133,11 +140,12 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
 
 
 def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
-    """Return the gamblers' stakes per unit of wealth, shape (draws, gamblers).
+    """Return the gamblers' stakes, as fractions of wealth per unit of a number.
 
-    The best stake for numbers with standard deviation s is sqrt(2 bar / n) / s. The gamblers cover
-    values of s from half the span down to about span / root n. The n numbers have about this
-    standard deviation if one of them lies at one end of the range, and all others at the other end.
+    The result has shape (draws, gamblers). The best stake for n numbers with the standard deviation
+    s is sqrt(2 bar / n) / s. The gamblers assume values of s from half the span down to about span
+    / root n. The numbers have about the latter standard deviation if one of them lies at one end of
+    the range, and all others at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -145,9 +153,9 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
 
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:
-    """Return the logarithm of the gamblers' mean wealth, shape (draws,).
+    """Return the logarithm of the gamblers' average wealth at the end, shape (draws,).
 
-    The gamblers claim that the true means are larger than the given means.
+    The gamblers claim that the true means are larger than ``means``.
     """
     staked = np.minimum(stakes, MOST_STAKED / means[:, np.newaxis])
     gains = values - means[:, np.newaxis]
@@ -159,13 +167,13 @@ def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Fl
 
 
 WORST_COVERAGE = 0.931
-"""The minimum coverage for the worst true value, just above the promised 93%."""
+"""The coverage that intervals have at least, for every true value; just above the promised 93%."""
 
 _Number = TypeVar("_Number", float, Floats)
 
 
 def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-    """Return the lower and upper ends of the intervals of many counts.
+    """Return the lower and upper ends of the intervals for the probabilities of many counts.
 
     Args:
         counts: the counts, each from 0 to ``reports``, shape (..., k).
@@ -191,9 +199,9 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 
 @lru_cache(maxsize=2**16)
 def binomial_interval(count: int, reports: int) -> tuple[float, float]:
-    """Return the interval within 0..1 for the probability of a binomial count.
+    """Return the interval for the probability of one binomial count, within 0..1.
 
-    Results are cached, because many values of a tally have the same count.
+    Results are kept, because many values of a tally have the same count.
 
     Args:
         count: the count, from 0 to ``reports``.
@@ -207,7 +215,10 @@ def binomial_interval(count: int, reports: int) -> tuple[float, float]:
 
 
 def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple[Floats, Floats]:
-    """Return Clopper & Pearson's intervals. Each end fails with probability ``tail`` or less."""
+    """Return Clopper & Pearson's intervals.
+
+    Each end is wrong with a probability of at most ``tail``.
+    """
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
@@ -226,7 +237,7 @@ def _lower(count: int, reports: int) -> float:
 
 
 def _clopper_pearson_lower(count: int, reports: int) -> float:
-    """Return Clopper & Pearson's lower bound for a small count, by exact sums."""
+    """Return Clopper & Pearson's lower end for a small count, by exact sums."""
     if count == 0:
         return 0.0
     return bisected(lambda truth: at_most(count - 1, reports, truth) >= TAIL, count / reports, 0.0)
@@ -241,11 +252,12 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:
-    """Lower a bound until true values just below it have sufficient coverage.
+    """Lower the lower end of a count's interval until true values just below it are covered enough.
 
-    A true value is covered if its observed count has an interval that contains it. The score test
-    is symmetric about the expected count. A true value at the lower bound for ``count`` is
-    therefore covered by all counts that are nearer to the expected count.
+    A true value is covered if the interval of the observed count contains it. Its coverage is the
+    probability of this. Wilson's test is symmetric about the expected count. A true value just
+    below the lower end for ``count`` is therefore covered by all counts that are nearer to the
+    expected count than ``count`` is.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -259,7 +271,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
 
 def at_most(count: int, reports: int, probability: float) -> float:
-    """Return the probability of at most ``count`` successes, as a sum of count + 1 terms.
+    """Return the probability of at most ``count`` successes, as the sum of count + 1 terms.
 
     Args:
         count: a small count, or -1 for the impossible event.
@@ -279,17 +291,25 @@ def at_most(count: int, reports: int, probability: float) -> float:
 def score_intervals(
     shares: Floats, own: Floats | float, other: Floats | float, reports: Reports, family: float = 1
 ) -> tuple[Floats, Floats]:
-    """Return the shares that a score test does not reject, not clipped.
+    """Return the intervals of shares that a score test does not reject, not clipped to 0..1.
 
-    The mean squared score of a report is ``own`` if the value is the sender's answer, and at most
-    ``other`` if not. The variance is therefore at most a quadratic function of the share. The ends
-    solve the quadratic equation (estimate - share)**2 = z**2 * variance / n.
+    The variance of a report's score is then at most own * share + other * (1 - share) - share**2.
+    The ends of the interval solve the quadratic equation (estimate - share)**2 = z**2 * variance /
+    n.
+
+    Args:
+        shares: the estimated shares.
+        own: the mean squared score of a report whose sender has the value.
+        other: the largest mean squared score of a report whose sender has another value.
+        reports: n, the number of reports.
+        family: the number of intervals that must be valid simultaneously.
+
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)
 
 
 def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: Floats | float) -> tuple[Floats, Floats]:
-    """Return the shares with (estimate - share)**2 = ``scale`` * the variance of one report."""
+    """Return both solutions of (estimate - share)**2 = ``scale`` * variance of one report."""
     center = shares + scale * (own - other) / 2
     half_width = np.sqrt(np.maximum(0.0, center**2 - (1 + scale) * (shares**2 - scale * other)))
     return (center - half_width) / (1 + scale), (center + half_width) / (1 + scale)
@@ -306,10 +326,12 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
     """Return intervals, not clipped, that are valid for every distribution of a report's score.
 
     The interval contains all shares that neither Hoeffding's bound nor Bernstein's bound excludes.
-    Hoeffding's bound uses the span, and Bernstein's bound uses the variance in `score_intervals`
-    (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary
-    2.11). Let L be the negative logarithm of the tail probability. Then n t**2 / 2 (variance + span
-    t / 3) is at least L for t = sqrt(2 L variance / n) + 2 span L / (3 n).
+    Hoeffding's bound uses ``span``, the largest score minus the smallest one. Bernstein's bound
+    also uses the variance in `score_intervals`, where the other arguments are explained (Boucheron,
+    Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary 2.11). Let L be
+    the negative logarithm of the error probability of one end. An error of the estimate by t =
+    sqrt(2 L variance / n) + 2 span L / (3 n) is then unlikely enough, because n t**2 / (2 (variance
+    + span t / 3)) is at least L.
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)
@@ -320,6 +342,9 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
 
 
 def hoeffding_half_width(span: Floats | float, reports: Reports, family: float = 1) -> Floats | float:
-    """Return the largest deviation of a mean of bounded scores (Hoeffding 1963, theorem 2)."""
+    """Return the half-width of Hoeffding's interval for a mean (Hoeffding 1963, theorem 2).
+
+    ``span`` is the largest possible score of a report minus the smallest one.
+    """
     half_width: Floats | float = span * np.sqrt(-math.log(tail_of(family)) / (2 * reports))
     return half_width
