@@ -1,4 +1,8 @@
-"""Estimated numbers, single or as columns, and the scales on which answers are averaged."""
+"""Estimated numbers, one at a time or as columns, and the scales on which answers are averaged.
+
+A *figure* is an estimated number of a report with its label, such as the share of "yes". A
+*statistic* is a kind of figure, such as shares, means or quantiles.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,15 @@ from estimator.statistics.arrays import Floats
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A frozen record.
+    """The base class of all immutable records that reports consist of.
 
-    JSON uses the names of the fields, unless a field says otherwise, and omits fields that have
-    their default value.
+    In JSON, a field has its own name unless its description says otherwise, and is omitted if it
+    has its default value.
 
     Attributes:
         schema_number: the number of the record's schema, written as the first field of its JSON.
             None if the schema has no number.
-        unwritten: the names of fields that JSON always omits.
+        unwritten: the names of the fields that are never written to JSON.
 
     """
 
@@ -32,25 +36,25 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 def says(description: str) -> msgspec.Meta:
-    """Return the description of a field for the JSON Schema and the reference page."""
+    """Return the description of a field, as shown in the JSON Schema and on the reference page."""
     return msgspec.Meta(description=description)
 
 
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""The label of a figure: an answer, a number, the ends of a range, or a group with an answer. The
-only figure of a statistic has no label.
+"""The label of a figure: an answer, a number, the ends of a range, or a group together with an
+answer. If a statistic has only one figure, such as a mean, the figure has no label.
 """
 
 NO_LABEL: Final = UNSET
 """The label of a figure that is the only one of its statistic."""
 
 NOTHING: Final = np.zeros(0)
-"""An empty column, which represents a quantity that no figure has."""
+"""An empty column of `Figures`, for a quantity that none of the figures has."""
 
 SHOWN: Final = 6
-"""The number of figures that `Figures.__repr__` shows."""
+"""The maximum number of figures that `Figures.__repr__` shows."""
 
 COLUMN_OF: Final = {
     "low": "lows",
@@ -62,7 +66,8 @@ COLUMN_OF: Final = {
     "p_value": "p_values",
     "p_value_corrected": "p_values_corrected",
 }
-"""The column of `Figures` for each field of a `Figure`, in the order of the arguments."""
+"""The column of `Figures` for each field of a `Figure`, in the order of the arguments of `Figures`.
+"""
 
 
 Ends = tuple[float, float]
@@ -70,7 +75,10 @@ Ends = tuple[float, float]
 
 
 class Estimate(Record, frozen=True):
-    """One estimated number. Without reports, the interval covers every possible value."""
+    """One estimated number with its interval.
+
+    Without reports, the interval covers all possible values.
+    """
 
     estimate: Annotated[
         float | None,
@@ -105,26 +113,29 @@ class Estimate(Record, frozen=True):
 
     @classmethod
     def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 the fields of the class
-        """Return an estimate with an interval, clipped to the interval."""
+        """Return an estimate with a given interval.
+
+        If the estimate lies outside the interval, it is moved to the nearer end.
+        """
         low, high = interval
         return cls(min(high, max(low, estimate)), None, low, high, **rest)
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a single point. If so, hardly any population fits the tally."""
+        """Whether the interval is a point, because hardly any population explains the tally."""
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:
-        """Return the estimate in another unit, with all its numbers multiplied by a factor."""
+        """Return the estimate and its interval, multiplied by a factor."""
         numbers = (self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood)
         return Estimate(*(None if number is None else factor * number for number in numbers))  # type: ignore[arg-type]
 
     def between(self, least: float, greatest: float) -> Estimate:
-        """Convert a share to a scale on which 0 is ``least`` and 1 is ``greatest``."""
+        """Convert an estimate from the scale 0..1 to the scale from ``least`` to ``greatest``."""
         width = greatest - least
 
         def possible(share: float) -> float:
-            return min(greatest, max(least, least + width * share))  # rounding could exceed the scale
+            return min(greatest, max(least, least + width * share))  # rounding errors could exceed the scale
 
         return Estimate(
             estimate=None if self.estimate is None else least + width * self.estimate,
@@ -135,14 +146,17 @@ class Estimate(Record, frozen=True):
         )
 
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
-        """Return the estimate as a figure. A statistic's only figure needs no label."""
+        """Return the estimate as a figure with a label.
+
+        The only figure of a statistic needs none.
+        """
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
 
 
 class Figure(Estimate, frozen=True, kw_only=True):
-    """One figure of a group, such as the share of a value or the difference between two shares."""
+    """One labeled figure, such as the share of a value or the difference between two shares."""
 
     value: Annotated[
         FigureLabel,
@@ -162,10 +176,11 @@ class Figure(Estimate, frozen=True, kw_only=True):
 
 
 class Figures:
-    """Several figures, stored as columns. In JSON, they are a list.
+    """Several figures of a statistic, stored as columns. In JSON, they are a list of figures.
 
-    There may be a million figures, so a `Figure` object is created only on access. A column may
-    lack numbers for some figures, which have NaN. A column without any number is empty.
+    There may be a million figures, so a `Figure` object is created only on access. If some figures
+    lack a quantity, such as a p-value, its column contains NaN for them. If all figures lack it,
+    the column is empty.
 
     Attributes:
         labels: the label of each figure.
@@ -208,12 +223,15 @@ class Figures:
 
     @classmethod
     def unknown(cls, labels: Sequence[FigureLabel], least: float = 0.0, greatest: float = 1.0) -> Figures:
-        """Return the figures of a tally without reports. Intervals cover the whole range."""
+        """Return the figures of a tally without reports.
+
+        Intervals cover ``least`` to ``greatest``.
+        """
         return cls(labels, np.full(len(labels), least), np.full(len(labels), greatest))
 
     @classmethod
     def from_rows(cls, figures: Iterable[Figure]) -> Figures:
-        """Return the columns of a sequence of figures."""
+        """Return some figures in the form of columns."""
         rows = tuple(figures)
 
         def column(name: str) -> Floats:
@@ -223,13 +241,13 @@ class Figures:
         return cls(tuple(row.value for row in rows), *map(column, COLUMN_OF))
 
     def __eq__(self, other: object) -> bool:
-        """Whether all figures are equal."""
+        """Return whether all figures are equal."""
         return isinstance(other, Figures) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment] # arrays can change
 
     def __repr__(self) -> str:
-        """Return the labels and intervals of the first figures."""
+        """Return the labels and intervals of the first `SHOWN` figures."""
         named = [f"{figure.value} {figure.low:.3g} to {figure.high:.3g}" for figure in islice(self, SHOWN)]
         return f"Figures({', '.join(named)}{', …' if len(self) > SHOWN else ''})"
 
@@ -253,7 +271,7 @@ class Figures:
         return next(iter(self.part(self.labels[at_position], at_position)))
 
     def part(self, labels: Sequence[FigureLabel], positions: slice | list[int]) -> Figures:
-        """Return the figures at the given positions, with other labels."""
+        """Return the figures at the given positions, labeled with ``labels`` instead."""
         columns = (getattr(self, name) for name in COLUMN_OF.values())
         return Figures(labels, *(column[positions] if column.size else column for column in columns))
 
@@ -262,11 +280,11 @@ class Figures:
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return the share of the sets that contain each value.
+        """Return the share of sets that contain each value, from the shares of reports about it.
 
-        A device pads its set to ``most`` elements and reports a random one. Each share is therefore
-        ``most`` times the share of reports about the value. ``most`` is 1 if every value is
-        reported separately.
+        A device pads its set with dummies to ``most`` elements, and reports a random one. Each
+        share is therefore ``most`` times the share of reports about the value. ``most`` is 1 if
+        devices answer yes or no for single values instead.
         """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(
@@ -275,7 +293,7 @@ class Figures:
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            maximum_likelihood=NOTHING,  # the estimate for drawn elements is not the estimate for sets
+            maximum_likelihood=NOTHING,  # that of drawn elements is not that of sets
             shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
@@ -294,18 +312,21 @@ def _cells(column: Floats, figures: int) -> list[float | None]:
 
 
 class Scale:
-    """A scale for averages. This base class averages the answers themselves.
+    """A scale on which answers are averaged. This base class averages the answers themselves.
+
+    A mean on the scale is converted to a figure in the unit of the answers, and back. For this base
+    class, both are the same.
 
     Attributes:
-        is_relative: whether an error on the scale is a fraction of 1 + the figure, as for
-            logarithms.
+        is_relative: whether an error on the scale is a relative error, as for logarithms: a
+            fraction of 1 + the figure.
 
     """
 
     is_relative: ClassVar[bool] = False
 
     def inner(self, figures: Floats) -> Floats:
-        """Convert figures, in the unit of the answers, to means on the scale."""
+        """Convert figures in the unit of the answers to means on the scale."""
         return figures
 
     def outer(self, means: Floats) -> Floats:
@@ -313,50 +334,61 @@ class Scale:
         return means
 
     def inner_ends(self, ends: Ends) -> Ends:
-        """Convert both ends of a range of figures to means on the scale."""
+        """Convert both ends of a range, in the unit of the answers, to the scale."""
         low, high = self.inner(np.array(ends)).tolist()
         return low, high
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return the derivative of each figure with respect to its mean on the scale."""
+        """Return the change of each figure per unit of its mean on the scale (a derivative)."""
         return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
-        """Convert an estimated mean on the scale to an estimated figure."""
+        """Convert an estimated mean on the scale to a figure in the unit of the answers."""
         return mean
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
-        """Return how far figures move, down and up, if their means move by certain distances."""
+        """Return how far fabricated reports may have moved figures down and up.
+
+        Args:
+            figures: the figures, in the unit of the answers.
+            downs: how far their means on the scale may have moved down.
+            ups: how far their means on the scale may have moved up.
+            ends: the smallest and the largest possible figure.
+
+        """
         return downs, ups
 
 
 class LogScale(Scale):
-    """A scale that averages logarithms of 1 + x. A figure is the geometric mean of 1 + x, minus 1.
+    """A scale on which the logarithms of 1 + x are averaged, for answers x.
 
-    The mean of the logarithms has an unbiased estimate and an interval, like any other mean.
-    Converting the ends of this interval gives an interval of the geometric mean with the same
-    coverage. A figure beyond its range is replaced by the end of the range, because the exponential
-    could overflow.
+    A figure is then the geometric mean of 1 + x, minus 1. The mean of the logarithms has an
+    unbiased estimate and an interval, like any other mean. Converting the ends of this interval to
+    figures gives an interval with the same coverage. A figure beyond its range is replaced by the
+    end of the range, because the exponential could overflow.
     """
 
     is_relative = True
 
     def inner(self, figures: Floats) -> Floats:
-        """Return the logarithms of 1 + x."""
+        """Return the logarithm of 1 + each figure."""
         logarithms: Floats = np.log1p(figures)
         return logarithms
 
     def outer(self, means: Floats) -> Floats:
-        """Return the exponentials of the means, minus 1."""
+        """Return the exponential of each mean, minus 1."""
         exponentials: Floats = np.expm1(means)
         return exponentials
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return 1 + x, the derivative of the exponential."""
+        """Return 1 + each figure, which is the derivative of the exponential."""
         return 1 + figures
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:
-        """Return the geometric mean, minus 1. Its standard error is a first-order approximation."""
+        """Return the geometric mean, minus 1, for a mean of logarithms.
+
+        Its standard error is a first-order approximation.
+        """
         least, greatest = self.inner_ends(ends)
 
         def geometric(logarithm: float) -> float:
@@ -370,7 +402,10 @@ class LogScale(Scale):
         return replace(mean, estimate=estimate, standard_error=error, low=low, high=high)
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:
-        """Return how far geometric means move within the range if their logarithms move."""
+        """Return how far geometric means may have moved, if the means of logarithms have moved.
+
+        Arguments are as for `Scale.moves`.
+        """
         (least, greatest), logarithms = self.inner_ends(ends), self.inner(figures)
         highest, lowest = np.minimum(logarithms + downs, greatest), np.maximum(logarithms - ups, least)
         return np.maximum(self.outer(highest) - figures, 0.0), np.maximum(figures - self.outer(lowest), 0.0)

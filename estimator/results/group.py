@@ -1,4 +1,4 @@
-"""Figures of one statistic, and records that contain several groups of them."""
+"""Groups of figures, one for each statistic, and the methods of records that contain groups."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from estimator.statistics.confidence import PAIR
 from estimator.words import plural
 
 SHARES: Final[Ends] = (0.0, 1.0)
-"""The smallest and the largest share."""
+"""The smallest and the largest possible share."""
 
 
 class FigureKey(NamedTuple):
-    """The key of a figure in a tally, by which alerts and true values refer to the figure."""
+    """The statistic and the label of a figure, which identify it among the figures of a tally.
+
+    Alerts, and the true values in a rehearsal, refer to figures by such keys.
+    """
 
     statistic: str
     value: FigureLabel = NO_LABEL
@@ -43,16 +46,16 @@ class FigureGroup(Record, frozen=True):
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
-        """Return the name of a figure, in the form shown to people."""
+        """Return the label of a figure, in the words that people read."""
         return self.about.label(figure.value)
 
     def more(self, number: int) -> str:
-        """Return a phrase for a number of figures that are not shown, such as ``3 more values``."""
+        """Return a phrase for the number of omitted figures, such as ``3 more values``."""
         return plural(number, f"more {self.about.noun}")
 
     @property
     def lead(self) -> int:
-        """The position of the figure to show as the question's answer."""
+        """The position of the figure that best answers the question, such as the share of yes."""
         return self.about.lead(self.figures)
 
     @property
@@ -62,7 +65,7 @@ class FigureGroup(Record, frozen=True):
 
 
 def in_order(groups: Iterable[FigureGroup]) -> tuple[FigureGroup, ...]:
-    """Return groups in the order of `STATISTICS`."""
+    """Return groups, sorted in the order of `STATISTICS`."""
     places = list(STATISTICS)
     return tuple(sorted(groups, key=lambda group: places.index(group.statistic)))
 
@@ -75,16 +78,16 @@ class Figured:
     groups: tuple[FigureGroup, ...]
 
     def group(self, statistic: str) -> FigureGroup | None:
-        """Return the group of a statistic, or None."""
+        """Return the group of figures of a statistic, or None if the record lacks it."""
         return next((group for group in self.groups if group.statistic == statistic), None)
 
     def figures(self, statistic: str) -> Figures:
-        """Return the figures of a statistic. They are empty if the record lacks this statistic."""
+        """Return the figures of a statistic; no figures if the record lacks it."""
         group = self.group(statistic)
         return Figures.from_rows(()) if group is None else group.figures
 
     def figure(self, key: FigureKey) -> Figure | None:
-        """Return one figure by its key, or None."""
+        """Return the figure with a key, or None if there is none."""
         figures = self.figures(key.statistic)
         return figures[figures.labels.index(key.value)] if key.value in figures.labels else None
 
@@ -101,7 +104,7 @@ class Figured:
 
     @property
     def are_sets(self) -> bool:
-        """Whether answers are sets of values, so that their shares do not add up to 1."""
+        """Whether answers are sets of values, whose shares may add up to more than 1."""
         return any(group.about.of_sets for group in self.groups)
 
     @property
@@ -124,8 +127,8 @@ class Figured:
 
     @property
     def compared(self) -> tuple[FigureGroup, ...]:
-        """The groups whose figures are compared between strata.
+        """The groups whose figures are compared between public strata, such as platforms.
 
-        The possible effects of fabricated reports are computed for the same groups.
+        The possible effect of fabricated reports is computed for the same groups.
         """
         return tuple(group for group in self.groups if group.about.is_compared)

@@ -1,4 +1,4 @@
-"""All results for one metric, in one window or in several windows together.
+"""All results for one metric (question), in one window or in several windows together.
 
 Besides the figures, the results may contain a learned model, clusters of answers, discovered texts,
 the number of participating devices, the privacy loss from a published tally, and the possible
@@ -39,10 +39,10 @@ class ModelInput(Record, frozen=True, kw_only=True):
 
 
 class LearnedModel(Record, frozen=True, kw_only=True):
-    """The intercept and the feature weights that predict the label.
+    """A learned model: the intercept and the weights of features that predict a label.
 
-    For a yes-or-no label, the sum of the intercept and the weighted features is the log-odds of
-    yes. For a number, the sum is the prediction.
+    The prediction is the sum of the intercept and the weighted features. For a yes-or-no label,
+    this sum is the log-odds of yes. For a number, it is the number.
     """
 
     mechanism: Annotated[
@@ -79,7 +79,7 @@ MODEL_SCHEMA: Final = 1
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
-    """A model as a file that an app ships."""
+    """A learned model as a file, which an app ships to predict the label on the device."""
 
     schema: Annotated[int, says("the schema number of this file.")]
     model: Annotated[str, says("the name of the metric.")]
@@ -94,18 +94,18 @@ class ModelFile(Record, frozen=True, kw_only=True):
 
 
 PARTICIPATION_CONFIDENCE: Final = 0.998
-"""The confidence of the interval of the number of participating devices.
-
-Bounds on the figures of all installations use only the lower end of this interval. In at most one
-of a thousand tallies, the lower end is above the true number. This adds at most 0.1% to the miss
-rate of the bounds.
+"""The confidence of the interval of the number of participating devices. Bounds on the figures of
+all installations use only the lower end of this interval. It is above the true number in at most
+one of a thousand tallies, so these bounds are wrong in at most 0.1% more tallies.
 """
 
 MOST_COUNTED: Final = 2**53
-"""The largest count of a symbol in a report. Floats represent it exactly."""
+"""The largest count of a symbol that a report file may contain. Floats represent it exactly."""
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""The assumption behind the privacy loss from a tally. It is published together with the loss."""
+"""The assumption under which the privacy loss from a tally is computed. JSON contains it next to
+the privacy loss.
+"""
 
 
 class Cluster(Record, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ class Clusters(Record, frozen=True):
 
 
 class Move(Record, frozen=True):
-    """The largest moves of an unbiased estimate that fabricated reports could have caused."""
+    """How far fabricated reports could have moved an unbiased estimate, at most."""
 
     statistic: Annotated[str, says("the statistic of the figure.")]
     down: Annotated[float, says("the largest decrease.")]
@@ -155,7 +155,8 @@ class Move(Record, frozen=True):
 class RangeTest(Record, frozen=True):
     """A test of whether some population could have produced a tally.
 
-    The range consists of all symbol distributions that some population could produce.
+    The range of a mechanism consists of all distributions of symbols that some population could
+    produce. For instance, at epsilon ln 3, "yes" is reported with a probability from 1/4 to 3/4.
     """
 
     statistic: Annotated[
@@ -184,15 +185,16 @@ class Fakes(Record, frozen=True, kw_only=True):
 class TakingPart(Figure, frozen=True, kw_only=True):
     """The number of participating devices in a window, with an interval of 99.8% confidence.
 
-    The estimate assumes that each device that is asked has budget left and sends one report. It
-    does not include devices that recorded nothing for the question.
+    It follows from the number of reports and the share of devices that are asked. It is assumed
+    that each asked device has budget left and sends one report. Devices that recorded nothing for
+    the question are not included.
     """
 
     asked: Annotated[float, says("the share of devices that the schedule asks in the window.")]
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on figures of all installations, for any answers of nonparticipating installations.
+    """Bounds on the figures of all installations, valid for any answers of those without a report.
 
     A bound is an interval without an estimate. Only some of the question's figures have bounds.
     """
@@ -205,7 +207,7 @@ class AmongAll(Record, Figured, frozen=True, kw_only=True):
 
 
 class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
-    """The privacy loss of a device from published tallies."""
+    """The privacy loss that the publication of tallies causes to a device in them."""
 
     delta: Annotated[
         float,
@@ -218,7 +220,7 @@ class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
 
 
 class Composed(Record, frozen=True):
-    """The joint privacy loss from all closed tallies of one window."""
+    """The privacy loss that all closed tallies of one window cause together."""
 
     window: Annotated[str, says("the name of the window.")]
     tallies: Annotated[
@@ -238,14 +240,14 @@ class Composed(Record, frozen=True):
 
 
 class LeastShare(Record, frozen=True):
-    """The smallest share of a text that is found in 9 of 10 draws."""
+    """The smallest share that a text of a certain length needs to be found 9 times out of 10."""
 
     letters: Annotated[int, says("the number of letters in the text.")]
     share: Annotated[float | None, says("the smallest share. None if no share is found in 9 of 10 draws.")]
 
 
 class TextFindings(Record, frozen=True, kw_only=True):
-    """Details of the discovery of texts: which texts are certain, and which the list may lack."""
+    """Details of the discovery of texts: how certain the texts are, and which the list may lack."""
 
     candidates: Annotated[int, says("the number of texts tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
@@ -305,7 +307,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The title, followed by a note on numbers beyond the range, which affect all figures."""
+        """The title, with a note on the treatment of numbers beyond the range, if there is one."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 
@@ -327,7 +329,7 @@ class Independence(Record, frozen=True):
 
 
 class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
-    """The figures of one tally, which describe the participating devices."""
+    """The figures of one tally. They describe the devices that participated in its window."""
 
     window: Annotated[str, says("the name of the day, week or month of the answers.")]
     closed: Annotated[
@@ -405,7 +407,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 
     @property
     def followed(self) -> tuple[FigureGroup, ...]:
-        """The groups whose figures are tested for changes between windows."""
+        """The groups of figures that are tested for changes between windows."""
         return tuple(
             group
             for group in self.groups
@@ -414,7 +416,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 
     @property
     def untested(self) -> tuple[str, ...]:
-        """The statistics whose figures are not tested for changes between windows."""
+        """The names of the statistics whose figures are not tested for changes between windows."""
         followed = {group.statistic for group in self.followed}
         return tuple(
             group.statistic for group in self.groups if group.about.untested and group.statistic not in followed
@@ -422,12 +424,12 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 
     @property
     def span(self) -> Window:
-        """The window whose name is in ``window``."""
+        """The window, parsed from its name."""
         return Window.parse(self.window)
 
 
 class Pooled(MetricFacts, Figured, frozen=True, kw_only=True):
-    """The figures of several windows of one question together."""
+    """The figures of one question, over several windows together."""
 
     windows: Annotated[tuple[str, ...], says("the names of the windows, in chronological order.")]
     reports: Annotated[int, says("the total number of reports in these windows.")]

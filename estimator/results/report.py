@@ -1,4 +1,7 @@
-"""A report: the request for it, and all its figures, changes and highlights."""
+"""A report: the request for it, and all its figures, changes and highlights.
+
+Highlights are the results that a page or a table shows first.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""The maximum number of values of a category that are shown: those with the largest shares."""
+"""The maximum number of values of a category that are shown. Those with the largest shares are
+shown.
+"""
 
 MOST_EFFECTS: Final = 6
 """The maximum number of pairs of strata for each question in tables and pages.
@@ -23,51 +28,49 @@ JSON and CSV contain all pairs.
 """
 
 TOO_FAR: Final = 0.1
-"""The half-width, as a fraction of the range, above which the page warns of wide intervals.
-
-A wider interval hardly distinguishes one half from one third.
+"""The page warns if the half-width of an interval is larger than this fraction of the range. Such
+an interval hardly distinguishes a share of one half from one third.
 """
 
 SCHEMA: Final = 1
-"""The schema number of JSON, CSV and Parquet.
-
-Raise this number whenever a field is added or removed, or changes its meaning, so that older
-readers refuse the new schema.
+"""The schema number of reports in JSON, CSV and Parquet. Raise this number whenever a field is
+added or removed, or changes its meaning, so that older readers refuse the new schema.
 """
 
 POPULATION: Final = "taking-part"
-"""The population that all figures describe: the participating devices.
-
-Standard errors and intervals treat these devices as a random sample of a population.
+"""The name of the population that all figures describe: the participating devices. Standard errors
+and intervals treat these devices as a random sample of it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The figures to compute for a tally in addition to the estimates.
+    """The options of a report: which figures are computed in addition to the estimates.
 
     Attributes:
-        simultaneous: whether the intervals of all figures of a tally are simultaneous.
+        simultaneous: whether the 95% confidence applies to all intervals of a tally together,
+            instead of to each.
         covariance: whether to compute the covariance of the shares.
-        central_delta: the delta at which to compute the central epsilon of each closed tally. None
-            for no central epsilons.
-        pool: whether to also estimate all windows of a metric together.
-        joint: whether to compute the figures that follow from the shares of two questions asked
+        central_delta: the delta for which to compute the epsilon of each published tally, if only
+            tallies and no reports are visible (the central epsilon). None for no central epsilons.
+        pool: whether to also compute the figures of all windows of a metric together.
+        joint: whether to compute shares within groups and differences for two questions asked
             together.
         fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
-        clusters: whether to find clusters of answers that are numbers, counts, pairs, or on a
-            scale.
-        ranges: the ranges of numbers whose shares are requested, each with its metric, start and
-            end.
+        clusters: whether to find clusters of answers, for numbers, counts, scales and pairs of
+            questions.
+        ranges: the ranges of numbers whose shares are requested, each as the name of its metric,
+            the start and the end.
         candidates: the texts whose shares are requested, for questions about texts.
         finds_texts: whether to find texts, for questions about texts. If not, only the requested
             texts have shares.
         highlights: whether to select the figures that a table or a page shows first.
-        installs: the number of all installations, which is used to compute bounds on their figures.
-            None for no bounds.
-        asked: the share of devices that are asked. None to compute this share from the schedule.
-        since: a window. If given, the only test of changes compares the earlier windows with this
-            window and all later ones. None for all tests of changes.
+        installs: the number of all installations, whether or not they report. Bounds on the figures
+            of all installations are computed from it. None for no bounds.
+        asked: the share of devices that are asked in a window. None to compute it from the
+            schedule.
+        since: a window. If given, changes are tested only by comparing all earlier windows with
+            this window and all later ones. None for all tests of changes.
 
     """
 
@@ -96,8 +99,8 @@ class Selection:
 
     Attributes:
         names: the names of the metrics; () for all. P-values are always corrected for all metrics
-            with tallies. The conclusions on a metric therefore do not depend on the choice of other
-            metrics.
+            that have tallies, even if they are not selected. The conclusions on a metric therefore
+            do not depend on the selection of other metrics.
         first: the first window. Windows that end before it begins are left out. None for no limit.
         last: the last window. Windows that begin after it ends are left out. None for no limit.
         preliminary: whether to include windows that are still open.
@@ -110,13 +113,17 @@ class Selection:
     names: tuple[str, ...] = ()
 
     def shows(self, metric: str) -> bool:
-        """Return whether a metric is selected. Strata and former questions are selected with it."""
+        """Return whether a metric is selected.
+
+        The strata of a selected metric, and the former questions with its name, are selected too.
+        """
         return not self.names or metric.partition("[")[0] in self.names
 
     def spans(self, window: Window) -> bool:
-        """Return whether a window lies between the first and the last, or overlaps either.
+        """Return whether a window lies between `first` and `last`, or overlaps one of them.
 
-        Windows of different kinds can overlap; a day, for example, may lie in a month.
+        Windows of different kinds can overlap: for example, a day overlaps the month that contains
+        it.
         """
         not_before = self.first is None or window.ends_at > self.first.starts_at
         return not_before and (self.last is None or window.starts_at < self.last.ends_at)
@@ -126,7 +133,7 @@ EVERYTHING_CLOSED = Selection()
 
 
 class Tested(Record, Figured, frozen=True, kw_only=True):
-    """Differences between figures, each with its p-values."""
+    """Differences between figures, each with its p-value and its corrected p-value."""
 
     tests: Annotated[int, says("the number of independent comparisons among the differences.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the differences, by statistic.")] = ()
@@ -137,13 +144,13 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
 
     @property
     def p_value_corrected(self) -> float | None:
-        """The smallest corrected p-value, or None with too few reports."""
+        """The smallest corrected p-value of all differences, or None with too few reports."""
         p_values = (figure.p_value_corrected for _, figure in self)
         return min((p_value for p_value in p_values if p_value is not None), default=None)
 
 
 class ChangeVerdict(StrEnum):
-    """The verdict on whether a figure changed, corrected for all comparisons of the report."""
+    """The verdict on whether a figure changed. All comparisons of the report are corrected for."""
 
     RISING = "rising"
     FALLING = "falling"
@@ -156,17 +163,17 @@ class ChangeVerdict(StrEnum):
 
     @property
     def is_change(self) -> bool:
-        """Whether the figure changed: chance alone is an unlikely explanation."""
+        """Whether the verdict is a change, because chance alone is an unlikely explanation."""
         return self not in {ChangeVerdict.MAY_HAVE_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
 
 
 class Change(Figure, frozen=True, kw_only=True):
     """A figure that changed or may have changed, and the size of the change.
 
-    For a trend, the estimate is the rise of a straight line from the first window to the last. For
-    a step, the estimate is the mean over the windows after the step minus the mean over the windows
-    before it. Otherwise, the estimate is the figure in the last window minus the figure in the
-    first.
+    For a trend (rising or falling), the estimate is the rise of a straight line from the first
+    window to the last. For a step (higher or lower since a window), it is the mean figure of this
+    window and later ones, minus the mean figure of earlier windows. Otherwise, it is the figure in
+    the last window minus the figure in the first.
     """
 
     statistic: Annotated[str, says("the statistic of the figure.")]
@@ -218,12 +225,12 @@ class Changes(Tested, frozen=True, kw_only=True):
     untested: Annotated[tuple[str, ...], says("the statistics of the question that are not tested for changes.")] = ()
 
     def group_of(self, change: Change) -> FigureGroup:
-        """Return the group of differences that a change belongs to."""
+        """Return the group of differences with the statistic of a change."""
         return next(group for group in self.groups if group.statistic == change.statistic)
 
     @property
     def verdict(self) -> ChangeVerdict:
-        """The verdict on the figure with the clearest change."""
+        """The verdict on the figure with the clearest change among all figures."""
         if self.found:
             return self.found[0].verdict
         return ChangeVerdict.TOO_FEW if self.p_value_corrected is None else ChangeVerdict.NO_CHANGE
@@ -232,7 +239,7 @@ class Changes(Tested, frozen=True, kw_only=True):
 class Effect(Tested, frozen=True, kw_only=True):
     """The differences between two public strata in one question and one closed window.
 
-    A difference is the figure of the second stratum minus the figure of the first.
+    For each figure, the difference is that of the second stratum minus that of the first.
     """
 
     metric: Annotated[str, says("the name of the question.")]
@@ -242,7 +249,7 @@ class Effect(Tested, frozen=True, kw_only=True):
 
 
 class Precision(Record, frozen=True):
-    """The width of a window's intervals, compared with the width above which the page warns."""
+    """The width of a window's intervals, and the number of reports that would avoid a warning."""
 
     reach: Annotated[float, says("the largest distance from an interval's middle to its end.")]
     range: Annotated[float, says("the length of the range of possible figures; 1 for shares.")]
@@ -294,7 +301,7 @@ class Skipped(Record, frozen=True):
 
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """All figures of a set of tallies, which describe the participating devices."""
+    """A report: all figures of a set of tallies. They describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
     unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})

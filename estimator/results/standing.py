@@ -1,4 +1,7 @@
-"""The index of a folder of reports: its windows, and the latest state of every question."""
+"""The index of a folder of reports: its windows, and the latest result of every question.
+
+The folder is an archive with a report for each closed window, or a public folder with results.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,16 @@ from estimator.results.estimate import Record, says
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
-"""The page about all windows of an archive or public folder. `INDEX` is its JSON form."""
+"""The page about all windows of an archive or public folder. The file `INDEX` has the same contents
+as JSON.
+"""
 
 INDEX_SCHEMA: Final = 4
 """The schema number of ``index.json``."""
 
 
 class ArchivedWindow(Record, frozen=True):
-    """One window of an archive."""
+    """One window in an archive, with its number of tallies and its files."""
 
     window: Annotated[str, says("the name of the window.")]
     kind: Annotated[str, says("the kind of the window: day, week or month.")]
@@ -58,7 +63,7 @@ class DevicesTakingPart(Record, frozen=True):
 
 
 class Standing(Record, frozen=True, kw_only=True):
-    """The latest state of every question, and all windows of an archive."""
+    """The index of a folder of reports: the latest result of every question, and all windows."""
 
     schema_number: ClassVar[int | None] = INDEX_SCHEMA
 

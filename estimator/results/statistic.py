@@ -1,7 +1,8 @@
 """The table of all statistics that a report may contain.
 
-Every output format, such as the page or CSV, shows some of these statistics in the order of the
-table. To add a statistic, add an entry to the table.
+A statistic is a kind of figure, such as shares or means. Every output format, such as the page or
+CSV, shows some of the statistics, in the order of the table. To add a statistic, add an entry to
+the table.
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 PLAIN: Final = Scale()
 
 SHOWN_TEXTS: Final = 10
-"""The maximum number of texts on the terminal."""
+"""The maximum number of texts that the terminal shows."""
 
 SHOWN_SHARES: Final = 5
-"""The number of values of a question that the terminal shows. ``--verbose`` shows more."""
+"""The maximum number of values of a question that the terminal shows. With ``--verbose``, it shows
+more.
+"""
 
 
 class Chart(Enum):
-    """The chart of a statistic on the page, in addition to the chart of its figures over time."""
+    """The kinds of charts for a statistic on the page.
+
+    The chart of a statistic's figures over time is not one of them: every statistic can have it.
+    """
 
     SHARES = "shares"
     MEAN = "mean"
@@ -117,13 +123,15 @@ def _largest(figures: Figures) -> int:
 
 
 def _clearest(figures: Figures) -> int:
-    """Return the position of the figure that is farthest from 0 in standard errors."""
+    """Return the position of the figure with the largest distance from 0, in standard errors."""
     sizes, errors = abs(figures.unbiased), figures.standard_errors
     return int((sizes / errors).argmax()) if sizes.size and errors.size and errors.all() else 0
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""Answers to two questions asked together, each with the question's position, 0 or 1."""
+"""Answers to two questions asked together. Each is preceded by the position of its question, 0 or
+1.
+"""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 the type depends on the statistic
@@ -150,45 +158,50 @@ class Statistic:
         description: the description of the statistic in the CSV reference.
         title: the title of the figures on the page; for two questions asked together, ``{0}`` and
             ``{1}`` are their names.
-        label: a function from the value of a figure to the name that people read.
-        cell: a function from the value of a figure to its cell in CSV.
+        label: the function that turns a figure's label into the name that people read.
+        cell: the function that turns a figure's label into its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
-        headline: a priority. The statistic with the highest priority answers the question. A
-            statistic with priority 0 never answers it.
-        lead: a function from the figures to the position of the figure that answers the question.
-        by_value: whether there is a figure for each value of a category. Of many such figures, only
+        headline: a priority. Of a question's statistics, the one with the highest priority is shown
+            as the question's answer. A statistic with priority 0 never is.
+        lead: the function that returns the position of the figure that is shown as the question's
+            answer.
+        by_value: whether there is a figure for each value of a category. If there are many, only
             some are shown.
-        noun: the noun for one figure, such as ``value``.
+        noun: the noun for one figure, such as ``value`` in "3 more values".
         line: the name of a figure's line on the terminal, with ``{}`` for the figure's label; empty
             if the terminal does not show the statistic.
         most_lines: the maximum number of figures on the terminal, which shows the largest ones; 0
             for no maximum.
-        in_table: whether the verbose table has a line for each figure.
+        in_table: whether the table that the terminal shows with ``--verbose`` has a line for each
+            figure.
         on_page: whether the page has a table of the figures.
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
-        chart: the additional chart on the page.
-        drawn_first: a priority. The page shows the question's chart with the highest priority, and
-            collapses its other charts.
+        chart: the chart on the page, apart from that of the figures over time; None for no chart.
+        drawn_first: a priority. Of a question's charts, the page shows the one with the highest
+            priority, and collapses the others.
         is_mean: whether the statistic is the mean of all answers.
         of_sets: whether the answers are sets of values, whose shares do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
         members: for means and shares within groups, the name of the statistic that contains the
-            shares of the groups, or of all pairs of a group and a value. Changes are tested.
-        in_ball: whether the figures are the coordinates of vectors, whose changes are tested.
-        is_followed: whether changes of the figures are tested, although the figures are not
-            compared between strata.
-        is_followed_by_counts: whether changes of the figures are tested with the counts of symbols,
-            if the estimates of a window contain these counts.
+            shares of the groups, or of all pairs of a group and a value; otherwise empty. Changes of
+            such figures between windows are tested.
+        in_ball: whether the figures are the coordinates of vectors. Their changes between windows
+            are tested.
+        is_followed: whether changes of the figures between windows are tested, although the figures
+            are not compared between strata.
+        is_followed_by_counts: whether changes of the figures between windows are tested with the
+            counts of symbols, which the estimates of some questions contain.
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes are
             tested for texts that share no cell with another named text.
-        untested: the name of the statistic in the report's list of figures without a test; empty if
-            the list omits the statistic.
-        within: for a figure that describes only some devices, a function that returns the answers
-            of these devices, given the figure's value.
+        untested: the name of the statistic in the report's list of figures that are not tested for
+            changes; empty if the list leaves it out.
+        within: for figures that describe only the devices with certain answers, the function that
+            returns these answers for a figure's label; otherwise None.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
-        pooled: the name of the statistic over all windows together; empty if it is not pooled.
+        pooled: the name of the statistic if it is computed over all windows together; empty if it
+            never is.
         scale: the scale on which answers are averaged.
 
     """
@@ -231,11 +244,11 @@ class Statistic:
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether the labels of the figures are answers, which sentences put in quotation marks."""
+        """Whether figures are labeled with answers, which sentences put in quotation marks."""
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
-        """Return the label of a figure. For a pair of answers, return a separate text for each."""
+        """Return the name of a figure. For a pair of answers, return the name of each of them."""
         return parts(value) if self.label is label_of else self.label(value)
 
 
