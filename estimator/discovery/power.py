@@ -1,10 +1,13 @@
-"""The probability that a text with a given share is found.
+"""The probability that a text with a given share of people is found.
 
-A text must survive every level up to its length, and then be confirmed. The counts of supporting
-reports are approximated as normal, and hash collisions between texts are neglected. The text is
-assumed to share no prefix with other texts, which is the worst case.
+To be found, a text's prefix must be among the best at each level of the search, up to the length of
+the text (it survives these levels). Then the text must be confirmed by the remaining groups of
+devices. Three assumptions simplify the computation: the numbers of supporting reports are normally
+distributed, two texts never have the same hash, and the text shares no prefix with other texts,
+which is the worst case.
 
-`made_up_reports` estimates how many fabricated reports it takes to list a text that nobody has.
+`made_up_reports` estimates how many fabricated reports it takes for a text that nobody has to be
+listed.
 """
 
 from __future__ import annotations
@@ -28,34 +31,38 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""A plan shows the smallest share of a text that is found with this probability."""
+"""A plan shows the smallest share that a text needs to be found with this probability."""
 
 SHORT: Final = 6
-"""The number of letters of the short word in plans. Longer texts must survive more levels."""
+"""The number of letters of a short text, for which plans show the smallest share. Longer texts must
+survive more levels.
+"""
 
 RANK: Final = 16
-"""The assumed rank, among the candidates of its level, of a text that is barely detectable."""
+"""The assumed rank of a barely detectable text among the candidates of its level. A candidate with
+a higher rank number is confirmed with a smaller probability.
+"""
 
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""The number of grid points for the distribution of a sum of deviations. The grid covers eight
-standard errors on either side of 0.
+"""The number of grid points on which `_passed` computes the distribution of a running sum. The grid
+covers eight standard errors on either side of 0.
 """
 
 _FARTHEST: Final = 9.0
-"""A size that a standard normal variable almost never exceeds. The probability is smaller than the
-rounding error of a float.
+"""A standard normal variable exceeds this size with a probability below the rounding error of a
+float.
 """
 
 _MOST_REPORTS: Final = 1e12
 
 
 class Power:
-    """The probabilities of finding texts in a tally with a given number of reports."""
+    """The probabilities of finding texts, for the definition and the channel of one question."""
 
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
-        """Compute the groups' data once, for all later calls."""
+        """Compute what all methods need: the groups, and how likely a report supports a cell."""
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         self._domain, self._support = domain, inverse.support
@@ -84,19 +91,26 @@ class Power:
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a requested text's share lies above 0."""
+        """Return the probability that the interval of a text's share lies above 0.
+
+        The analyst has requested the share of this text. Arguments are as for `chance_to_find`.
+        """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
-        """Return the smallest share that is found with probability `OFTEN`, or None."""
+        """Return the smallest share of a text that is found with probability `OFTEN`.
+
+        Return None if not even a text that all people have would be found so often.
+        """
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest share found with probability `OFTEN`, for short and for long texts.
+        """Return the smallest shares with which a short and a long text are found often enough.
 
-        For sets, these are shares of the devices whose set contains the text.
+        Often enough is with probability `OFTEN`. If answers are sets of texts, a share is that of
+        the devices whose set contains the text.
         """
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
@@ -106,21 +120,26 @@ class Power:
         )
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return the number of reports needed to find a text with probability `OFTEN`.
+        """Return the number of reports that are needed to find a text with probability `OFTEN`.
 
-        Return None if this would take too many reports.
+        Return None if more than `_MOST_REPORTS` would be needed.
         """
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
         """Return the number of reports needed to show with probability `OFTEN` that a text occurs.
 
-        The analyst has requested the text's share. Return None if this would take too many reports.
+        The analyst has requested the share of this text, so the text need not be found. Return None
+        if more than `_MOST_REPORTS` would be needed.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
-        """Return the probability that a cell's support exceeds chance by ``deviations`` errors."""
+        """Return the probability that support for a text's cell is clearly above chance.
+
+        Chance is the number of supporting reports expected if nobody had the text. Clearly means by
+        at least ``deviations`` standard errors.
+        """
         own, other = float(self._support.own), float(self._support.other)
         supported, chance = other + (own - other) * share, other
         margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5
@@ -128,13 +147,14 @@ class Power:
 
 
 def least_sums(sizes: Sequence[int]) -> list[float]:
-    """Return, for each level, the sum of standard errors by which a prefix must exceed chance.
+    """Return, for each level, the least evidence that a prefix needs to survive the level.
 
-    Suppose that all prefixes of a level's length were tried. By chance alone, the number of
-    prefixes that exceed this sum would equal the number that can survive the level.
+    The evidence is a sum over all levels so far: by how many standard errors the support for the
+    prefix exceeds chance. It must be so large that, if all prefixes of this length were tried, only
+    `SURVIVORS` of them would be expected to reach it by chance.
 
     Args:
-        sizes: the number of bits at each level.
+        sizes: the number of bits of a prefix at each level.
 
     """
     return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
@@ -142,23 +162,29 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return by how many standard errors a prefix's support must exceed chance to survive."""
+    """Return by how many standard errors a prefix of some bits must exceed chance to survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return by how many standard errors a text's support must exceed chance to confirm it."""
+    """Return by how many standard errors a text's support must exceed chance to confirm it.
+
+    ``levels_left`` is 1 if the text was found at the last level, 2 if at the level before it, and
+    so on.
+    """
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a running sum of unit-variance normals reaches all bars.
+    """Return the probability that a running sum of normal numbers is always large enough.
+
+    Each number has the variance 1.
 
     Args:
         means: the mean of each number.
-        bars: the value that the sum must reach after each number.
+        bars: for each number, the value that the sum up to this number must reach.
 
     """
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
@@ -173,7 +199,7 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the distribution of a standard normal variable on the grid of the sums."""
+    """Return the distribution of a standard normal variable on the grid of `_passed`."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
     weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
@@ -181,9 +207,9 @@ def _kernel(levels: int) -> Floats:
 
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:
-    """Return the smallest argument up to ``most`` with a probability of at least `OFTEN`.
+    """Return the smallest argument, up to ``most``, for which ``chance`` is at least `OFTEN`.
 
-    The probability must rise with the argument.
+    ``chance`` must rise with its argument. Return None if it is too small even for ``most``.
     """
     return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
@@ -193,19 +219,20 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly how many fabricated reports list a short text half of the time.
+    """Return roughly how many fabricated reports cause a text that nobody has to be listed.
 
-    All of these reports support this text, which nobody has.
+    The text is short, all of these reports support it, and it is listed in half of all attempts.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return the number of fabricated reports needed in each group to list a text, shape (groups,).
+    """Return how many fabricated reports in each group cause a text to be listed, shape (groups,).
 
-    Attackers choose the group and the symbol freely. They need enough reports for each level of the
-    text. They also need enough reports in all groups that confirm the text, because contradictions
-    between these groups would make it unclear.
+    Attackers choose the group and the symbol of each fabricated report freely. They need enough
+    reports in the group of each level up to the length of the text. They also need enough reports
+    in all groups that confirm the text, because the text would be listed as unclear if these groups
+    contradicted each other.
 
     Args:
         domain: the kind of the question, with ``discover = true``.
@@ -215,7 +242,7 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
-    # with this margin, half of all attempts succeed
+    # if each of the steps exceeds its limit by this margin on average, half of all attempts succeed
     margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))
     sums = [max(0.0, bar + margin * math.sqrt(j)) for j, bar in enumerate(least_sums(sizes[:levels]), 1)]
     deviations = np.maximum(0, np.diff(sums, prepend=0.0))

@@ -1,15 +1,18 @@
 """A search for candidate texts in a tally, level by level.
 
-Each level tries all continuations of the prefixes found so far, looks up the reports that support
-them, and keeps the best continuations. A prefix becomes a candidate if its text has ended or has
-the maximum length.
+A text is a string of bits. Each level of the search has a group of devices, which report on
+prefixes of a certain number of bits: the group's public hash function maps each prefix to one of K
+cells, and a report supports the cell of the device's text more often than others. Each level tries
+all continuations of the prefixes found so far, looks up how many reports support their cells, and
+keeps the best ones, which are said to survive the level. A surviving prefix becomes a candidate if
+it is a whole text.
 
 Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
-Exactly one continuation of a prefix is assumed to be right, so the probability of the prefix is
-divided equally among its continuations. A prefix with little evidence at one level can therefore
-recover at the next level, and the continuations of a very common prefix do not displace all others.
-Fano 1963, "A heuristic discussion of probabilistic decoding", ranks the paths of a code in this
-way.
+The evidence of earlier levels counts too: exactly one continuation of a prefix is assumed to be
+right, so the probability of the prefix is divided equally among its continuations. A prefix with
+little evidence at one level can therefore recover at the next level, and the continuations of a
+very common prefix do not displace all others. Fano 1963, "A heuristic discussion of probabilistic
+decoding", ranks the paths of a code in this way.
 
 The continuations of a prefix are all patterns of its next bits that can occur in a text.
 
@@ -35,37 +38,38 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The number of prefixes that survive a level. With fewer survivors, fewer texts are found. With
-more survivors, hardly any more texts are found.
+"""The number of prefixes that survive a level. With fewer, fewer texts would be found. With more,
+hardly any more texts would be found.
 """
 
 CANDIDATES: Final = 128
-"""The maximum number of candidates of a level. With a larger maximum, hardly any more texts are
-found, but more candidates share a cell with a common text by chance.
+"""The maximum number of candidates of a level. With a larger maximum, hardly any more texts would
+be found, but more candidates would be in the cell of a common text by chance.
 """
 
 MARGIN: Final = 3.0
 """The number of standard errors by which the support for a barely detectable text exceeds chance in
-one group. Evidence compares such a text with chance. One continuation in a thousand exceeds this
-margin by chance alone, and a prefix has about a thousand continuations.
+one group. Evidence compares the hypothesis of such a text with that of chance. A prefix has about a
+thousand continuations, of which about one exceeds this margin by chance alone.
 """
 
 EXPECTED: Final = 32
-"""The assumed number of right prefixes at the first level. With four times this number, or a
-quarter of it, the search finds as many texts.
+"""The assumed number of common texts' prefixes at the first level. With four times this number, or
+a quarter of it, the search finds as many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The maximum probability that noise causes any text to be listed: half of 5%. The other half is
-reserved for texts that are listed because they share cells with common texts.
+"""The maximum probability that noise causes any text that nobody has to be listed: half of 5%. The
+other half is reserved for texts that are listed because they are in the cells of common texts.
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes whose continuations are looked up together. They take some megabytes."""
+"""The number of prefixes whose continuations are looked up together, in arrays of some megabytes.
+"""
 
 _FIELDS: Final = 4
-"""The number of fields of a survivor: evidence, the index of the prefix, the next bits, and whether
-the text has ended.
+"""The number of fields of a survivor in `_survivors`: its evidence, the index of its prefix, the
+bits that follow the prefix, and whether the text has ended.
 """
 
 
@@ -73,8 +77,9 @@ class CandidateText(NamedTuple):
     """A candidate text, which must still be confirmed.
 
     Attributes:
-        number: the text as an integer of L * c bits.
-        found_by: the number of groups, counted from the first, that were used to find the text.
+        number: the text as an integer, with c bits for each of the L letters of the longest text.
+        found_by: the number of groups that were used to find the text: the first group up to this
+            number.
         risk: the maximum probability that the text is confirmed although nobody has it.
 
     """
@@ -87,17 +92,18 @@ class CandidateText(NamedTuple):
 def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the candidates of all levels, shorter texts first.
 
-    A risk is the allowed probability that noise confirms a candidate. The risks of all candidates
-    add up to at most `RISK`. The candidates of the last level get half of it, because the fewest
-    devices are left to confirm them. The candidates of the previous level get half of the rest, and
-    so on. Within a level, the k-th best candidate gets a k-th of the best candidate's risk.
+    The risk of a candidate is the allowed probability that noise confirms it. The risks of all
+    candidates add up to at most `RISK`. The candidates of the last level get half of `RISK`,
+    because the fewest devices are left to confirm them. The candidates of the level before it get
+    half of the rest, and so on. Within a level, the second-best candidate gets half of the best
+    candidate's risk, the third-best a third, and so on.
 
     The probability that noise causes any text to be listed is therefore at most `RISK`. The proof:
     the groups up to a level determine the level's candidates, their order and their risks, and only
     later groups confirm the candidates. The later groups consist of other devices, so their reports
-    are independent of the selection. Each candidate therefore passes with a probability of at most
-    its risk, whatever earlier groups reported. The probability that any candidate passes is at most
-    the sum of the risks.
+    are independent of the selection of candidates. Each candidate therefore passes with a
+    probability of at most its risk, whatever earlier groups reported. The probability that any
+    candidate passes is at most the sum of the risks.
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
@@ -113,7 +119,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 
 
 def risks_of(candidates: int, levels_left: int) -> list[float]:
-    """Return the risk of each candidate of a level, the best first.
+    """Return the risk of each candidate of a level, as `candidates_of` explains, the best first.
 
     ``levels_left`` is 1 for the last level, 2 for the level before it, and so on.
     """
@@ -126,8 +132,9 @@ class _Prefixes(NamedTuple):
     """The prefixes that survived the previous level and have not ended.
 
     Attributes:
-        numbers: the prefixes, each followed by zeros.
-        beliefs: the logarithm of the probability that each prefix is right, shape (prefixes,).
+        numbers: the prefixes as integers, with zeros in place of the bits that follow.
+        beliefs: the logarithm of the probability that a common text begins with each prefix, shape
+            (prefixes,).
 
     """
 
@@ -139,9 +146,10 @@ class _Survivors(NamedTuple):
     """The prefixes that survived a level, the best first.
 
     Attributes:
-        numbers: the prefixes, each followed by zeros.
-        ended: whether each prefix is a whole text, shape (survivors,).
-        evidence: the logarithm of the odds that each prefix is right, shape (survivors,).
+        numbers: the prefixes as integers, with zeros in place of the bits that follow.
+        ended: whether each prefix contains the end of its text, shape (survivors,).
+        evidence: the logarithm of the odds that a common text begins with each prefix, shape
+            (survivors,).
 
     """
 
@@ -162,7 +170,7 @@ class _Level(NamedTuple):
     Attributes:
         kind: the kind of the question.
         tables: the reports of the groups.
-        place: the index, from 0, of the group that reports on the level.
+        place: the index of the group that reports on this level, from 0.
         prefixes: the prefixes that survived the previous level and have not ended.
         known: the number of bits in each of these prefixes.
 
@@ -179,7 +187,10 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield batches of prefixes with the same continuations: indices and continuations."""
+        """Yield batches of prefixes that have the same continuations.
+
+        Each batch consists of the indices of the prefixes, and their continuations.
+        """
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -189,18 +200,21 @@ class _Level(NamedTuple):
                 yield places[first : first + AT_ONCE], ways
 
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
-        """Return the cell of each continuation, for prefixes with the given hashes."""
+        """Return the cell of each continuation of some prefixes, shape (prefixes, continuations).
+
+        ``hashed`` contains the hash of each prefix, and ``ways`` the continuations that they share.
+        """
         added = ways.bits * self.group.multipliers[1] % MODULUS
-        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # stay below 2**32, where division is fast
+        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)
         cells: Counts = sums - sums // self.tables.cells * np.uint32(self.tables.cells)
         return cells
 
     def evidence(self) -> Floats:
-        """Return the group's evidence for a text in each cell, shape (cells,).
+        """Return the evidence of the group's reports for a text in each cell, shape (cells,).
 
-        Evidence is a log-likelihood ratio. It compares a text whose support exceeds chance by
-        `MARGIN` with a text that only chance supports.
+        It is a log-likelihood ratio: it compares the hypothesis that the support for the cell is
+        expected to exceed chance by `MARGIN` standard errors with the hypothesis that it is chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
@@ -225,7 +239,7 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the minimum evidence that a survivor needs; minus infinity if all survive."""
+    """Return the evidence that is needed to survive; minus infinity if there are few enough."""
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])
@@ -240,11 +254,11 @@ def _best(survivors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continuations:
-    """The patterns of bits that can follow a prefix that has not ended.
+    """The patterns of bits that can follow a prefix whose text has not ended.
 
     Attributes:
-        bits: the patterns that can follow, in rising order.
-        ended: for each pattern, whether the text has ended.
+        bits: the patterns, as integers in rising order.
+        ended: for each pattern, whether it ends the text.
 
     """
 
@@ -257,7 +271,7 @@ class Continuations:
 
         Args:
             domain: the kind of the question.
-            begun: the known bits of the last letter, if the prefix ends within a letter.
+            begun: if the prefix ends within a letter, the bits of this letter that it contains.
             begun_bits: the number of these bits.
             step: the number of bits that follow.
 
@@ -270,20 +284,21 @@ class Continuations:
             code = letters >> left & (1 << domain.letter_bits) - 1
             possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
             ended |= code == 0
-        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code with this beginning
+        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code that begins so
         possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
         return cls(patterns[possible], ended[possible])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTables:
-    """The tally of a grouped geometry, as the support of each cell in each group.
+    """A tally of the mechanism grouped-geometry, as the support for each cell in each group.
 
     Attributes:
         reports: the number of reports in each group, shape (groups,).
         supported: the number of reports of each group that support each cell, shape (groups,
             cells).
-        support: the two probabilities that a report supports a cell.
+        support: the probabilities that a report supports the cell of the device's own text, and
+            that it supports another cell.
 
     """
 
@@ -293,7 +308,7 @@ class GroupTables:
 
     @classmethod
     def from_counts(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
-        """Invert a tally, shape (symbols,), separately for each group."""
+        """Count the support for each cell in a tally, shape (symbols,), group by group."""
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         by_group = counts.reshape(len(channel.weights), channel.inputs)
@@ -315,13 +330,13 @@ class GroupTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextNumbers:
-    """The integers of texts, or of prefixes followed by zeros.
+    """Texts as integers, or prefixes of texts with zeros in place of the bits that follow.
 
     Attributes:
-        kind: the kind of the question, which defines the number of bits.
-        limbs: the limbs of each integer, with `LIMB_BITS` bits each, the lowest first, shape
-            (limbs, texts). There is an additional limb of zeros, so that a range of bits may begin
-            in any limb and end in the next.
+        kind: the kind of the question, which defines the number of bits of a text.
+        limbs: the parts (limbs) of each integer, of `LIMB_BITS` bits each, the lowest first, shape
+            (limbs, texts). One more limb of zeros follows, so that a range of bits may begin in any
+            limb and end in the next.
 
     """
 
@@ -330,27 +345,33 @@ class TextNumbers:
 
     @classmethod
     def from_numbers(cls, domain: Text, numbers: Sequence[int]) -> TextNumbers:
-        """Divide the integers of texts into limbs."""
+        """Return texts, given as Python integers, in the form of limbs."""
         limb = (1 << LIMB_BITS) - 1
         starts = range(0, domain.bits + LIMB_BITS + 1, LIMB_BITS)
         limbs = [[number >> start & limb for number in numbers] for start in starts]
         return cls(domain, np.array(limbs, dtype=np.int64))
 
     def integers(self, places: Sequence[int]) -> list[int]:
-        """Return the integers of the texts with the given indices."""
+        """Return the texts with the given indices as Python integers."""
         return [
             sum(limb << LIMB_BITS * place for place, limb in enumerate(limbs))
             for limbs in self.limbs[:, places].T.tolist()
         ]
 
     def bits(self, start: int, width: int) -> Counts:
-        """Return ``width`` bits of each integer, at most `LIMB_BITS`, from bit ``start`` on."""
+        """Return the bits from ``start`` to ``start + width - 1`` of each integer.
+
+        ``width`` is at most `LIMB_BITS`.
+        """
         place, inside = divmod(start, LIMB_BITS)
         both: Counts = self.limbs[place] >> inside | self.limbs[place + 1] << LIMB_BITS - inside
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return the hashes of the leading bits that the group receives, as `Group.hashed` does."""
+        """Return the group's hash of each text: of the leading bits that the group reports on.
+
+        `Group.hashed` in the SDK computes the same for a single text.
+        """
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)
@@ -366,11 +387,11 @@ class TextNumbers:
         return np.minimum(self.kind.bits, (letters + 1) * of_letter)
 
     def continued(self, places: NDArray[np.int64], bits: Counts, start: int) -> TextNumbers:
-        """Return the integers at ``places``, in which the given bits replace zeros.
+        """Return some of the integers, with given bits in place of zeros.
 
         Args:
-            places: the indices of the integers.
-            bits: the bits to put into each integer, at most `LIMB_BITS`.
+            places: the indices of these integers.
+            bits: the bits to put into each of them, at most `LIMB_BITS` bits.
             start: the position of the lowest of these bits.
 
         """
