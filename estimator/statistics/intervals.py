@@ -293,9 +293,8 @@ def score_intervals(
 ) -> tuple[Floats, Floats]:
     """Return the intervals of shares that a score test does not reject, not clipped to 0..1.
 
-    The variance of a report's score is then at most own * share + other * (1 - share) - share**2.
-    The ends of the interval solve the quadratic equation (estimate - share)**2 = z**2 * variance /
-    n.
+    The variance of a report's score is at most own * share + other * (1 - share) - share**2. The
+    ends of the interval solve the quadratic equation (estimate - share)**2 = z**2 * variance / n.
 
     Args:
         shares: the estimated shares.
