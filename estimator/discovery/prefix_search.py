@@ -380,7 +380,7 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return the number of leading bits that contain each text's letters and its end mark."""
+        """Return how many leading bits contain each text's letters and the mark of its end."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))
