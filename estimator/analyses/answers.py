@@ -72,8 +72,9 @@ class OneSymbol(Analysis[K]):
 
         Args:
             counts: the count of each symbol, shape (tallies, m).
-            reports: n, the sum of the counts, at least 1, shape (tallies, 1).
-            family: the number of intervals of each tally that must be valid simultaneously.
+            reports: the number of reports in each tally, at least 1, shape (tallies, 1).
+            family: the number of intervals of each tally that must all be right together, with 95%
+                confidence.
 
         """
 
@@ -111,7 +112,13 @@ class OneSymbol(Analysis[K]):
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
-        """Yield the mean and, if answers can be added, the sum."""
+        """Yield the mean and, if answers can be added, their sum.
+
+        Args:
+            mean: the estimated mean, in the unit of the answers.
+            reports: the number of reports, by which the mean is multiplied to get the sum.
+
+        """
         yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
             yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labeled()]), self.metric.unit)
@@ -171,7 +178,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts can name: shares, and mean and sum if the question has them."""
+        """The figures that alerts may watch: shares, and mean and sum if the question has them."""
         return (
             ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -482,8 +489,9 @@ def shares_of(
         labels: the labels of the inputs.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
-        reports: n, the sum of the counts, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that must be valid simultaneously.
+        reports: the number of reports in each tally, at least 1, shape (tallies, 1).
+        family: the number of intervals of each tally that must all be right together, with 95%
+            confidence.
 
     """
     lows, highs = inverse.intervals(counts, reports, family)

@@ -109,7 +109,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest value for which at least the given share of people lie at or below it."""
+    """Return the smallest value that at least the given share of people do not exceed."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 
@@ -129,7 +129,11 @@ def with_exponential_tail(people: Numbers) -> Numbers:
 
 
 def _ladder(low: float, least: float, most: float) -> Iterator[float]:
-    """Yield rising round numbers above ``low``, from ``least`` to the first beyond ``most``."""
+    """Yield candidates for the upper end of a range that begins at ``low``, in rising order.
+
+    Each is ``low`` plus a length that is rounded up to two digits. The first candidate is at least
+    ``least``, and the last one is the first that is at least ``most``.
+    """
     length = max(least - low, (most - low) / 1e6)
     last = -math.inf
     while length > 0 and last < most:

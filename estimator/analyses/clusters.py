@@ -77,7 +77,7 @@ RESAMPLES = 50
 """The number of resampled tallies. Each is divided into one cluster, into two, and so on."""
 
 NUMBERS_AT_ONCE = 2**16
-"""The maximum number of counts, over all resampled tallies of a batch, that are fitted together.
+"""The maximum number of symbol counts in a batch of resampled tallies that are fitted together.
 Fitting each tally separately would take ten times as long.
 """
 
@@ -207,7 +207,10 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Draw tallies, each with as many reports as ``counts``; shape (RESAMPLES, symbols)."""
+    """Draw resampled tallies, each with as many reports as ``counts`` has.
+
+    The result has shape (RESAMPLES, symbols), and ``law`` is the probability of each symbol.
+    """
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
@@ -220,7 +223,7 @@ def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[fl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """The answers divided into clusters.
+    """A division of the answers into clusters.
 
     Attributes:
         clusters: the indices of each cluster's answers. Clusters are ordered by their first answer.

@@ -241,12 +241,15 @@ class NumberOfMagnitudes(PointOfGrid):
         return ()
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
-        """Return log(1 + x) for the number x, clipped to the range."""
+        """Return log(1 + x), where x is the number, clipped to the range."""
         return math.log1p(super().worth(value))
 
 
 class CountsWithShares(OneOfLabels[W]):
-    """Counts 0, 1, … whose shares are estimated. Each count is an input of the channel."""
+    """Questions about counts 0, 1, and so on, for which the share of each count is estimated.
+
+    Each count is an input of the channel.
+    """
 
     @property
     def positions(self) -> Floats:

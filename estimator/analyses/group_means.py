@@ -206,8 +206,9 @@ def group_shares(
         kind: the groups and the number.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
-        reports: n, the sum of the counts, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that must be valid simultaneously.
+        reports: the number of reports in each tally, at least 1, shape (tallies, 1).
+        family: the number of intervals of each tally that must all be right together, with 95%
+            confidence.
 
     """
     groups = range(kind.first.size)
@@ -230,7 +231,7 @@ def group_means(
         inverse: the inverse of the channel.
         counts: the count of each symbol in one tally, shape (m,). At least one count is above 0.
         unit: the unit of the number.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     table, is_enough = ratios_of(kind, inverse, counts)

@@ -139,8 +139,8 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     Args:
         of_symbols: the unbiased score of each symbol.
         counts: the count of each symbol, shape (tallies, m).
-        reports: n, the sum of the counts, at least 1, shape (tallies, 1).
-        family: the number of intervals that must be valid simultaneously.
+        reports: the number of reports in each tally, at least 1, shape (tallies, 1).
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     shares = counts / reports

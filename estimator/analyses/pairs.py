@@ -80,7 +80,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return intervals_of(self.kind)
 
     def is_joint(self, request: Request) -> bool:
-        """Return whether figures derived from pairs are requested."""
+        """Return whether the report includes shares within groups and differences."""
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
@@ -107,7 +107,7 @@ def intervals_of(cross: Cross) -> int:
 
 
 def _is_ranking(cross: Cross) -> bool:
-    """Return whether the pair is a scale and a boolean, so that an AUC is estimated."""
+    """Return whether the pair is a scale and a yes-or-no question, which have an AUC."""
     return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
 
@@ -128,8 +128,8 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
         cross: the two questions.
         shares: the unbiased shares of the pairs, shape (k,).
         covariance: the covariance of the shares, shape (k, k).
-        sample: the tally.
-        family: the number of intervals that must be valid simultaneously.
+        sample: the tally, with the scores of its symbols.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     is_enough = sample.reports >= EXACT_BELOW
@@ -238,7 +238,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
         shares: the unbiased shares of the pairs, ordered by step, with "no" before "yes" in each
             step, shape (2 steps,).
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
-        sample: the tally.
+        sample: the tally, with the scores of its symbols.
         z: the half-width of a normal interval in standard errors, such as 1.96; infinite with too
             few reports.
 

@@ -43,8 +43,8 @@ find the common sizes; many rounds would fit the noise.
 """
 
 ENOUGH = 2**16
-"""The maximum number of shares that the mixture is fitted to. If there are more shares, an evenly
-spaced sample of them is used.
+"""The maximum number of shares to which the mixture is fitted. If a question has more values, an
+evenly spaced sample of them is used.
 """
 
 AT_ONCE = 2**14
@@ -52,7 +52,7 @@ AT_ONCE = 2**14
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
-    """Return the shares with the smallest expected squared error, shape (..., k).
+    """Return shares with a smaller expected squared error, shape (..., k) (see the module).
 
     Args:
         shares: the unbiased estimate of each share, shape (..., k), with k at least `FEWEST`.

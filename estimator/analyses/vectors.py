@@ -160,7 +160,7 @@ class VectorMean:
 
         Args:
             weights: the weight of each coordinate, shape (d,).
-            family: the number of intervals that must be valid simultaneously.
+            family: the number of intervals that must all be right together, with 95% confidence.
 
         """
         length = float(np.linalg.norm(weights))

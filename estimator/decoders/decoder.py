@@ -141,7 +141,7 @@ class Inverse(ChannelLaw, Protocol):
 
         Args:
             counts: the count of each symbol, shape (..., m).
-            reports: n, the sum of the counts, at least 1.
+            reports: n, the number of reports in each tally, at least 1.
 
         """
 

@@ -69,14 +69,18 @@ class Orthogonality:
         return self._sums(scores)
 
     def _sums(self, scores: Floats) -> Floats:
-        """Sum the scores over each point's hyperplane, with one more coordinate in each round.
+        """Return, for each point, the sum of the scores of the points orthogonal to it.
 
-        In PG(0, q), the only point is not orthogonal to itself. In each round, the points (1, u)
-        form an affine space. For a vector w, let all u with the same product with w form a class.
-        The inverse Fourier transform along the multiples of w gives the sum of the scores over each
-        class. A point (0, w) is orthogonal to the points (1, u) with product 0. A point (1, m w) is
-        orthogonal to the points (1, u) with product -1/m. The point (1, 0) is orthogonal to no
-        point (1, u). In addition, every point is orthogonal to a hyperplane of points (0, u).
+        The sums are computed for PG(0, q), whose only point is not orthogonal to itself, and then
+        for one more dimension in each round. A round adds a first coordinate: the points are then
+        (0, w), where w is a point of the previous round, and (1, u), where u is any vector. Two
+        vectors are orthogonal if their product is 0 modulo q. The sum over the orthogonal points
+        (0, u) is known from the previous round. The sum over the orthogonal points (1, u) depends
+        only on the product of u and w: a point (0, w) is orthogonal to the points (1, u) for which
+        it is 0, and a point (1, m w) to those for which it is -1/m. For each w, the sums of the
+        scores over all u with the same product follow from the scores' Fourier transform at the
+        multiples of w, by an inverse transform. The point (1, 0) is orthogonal to all points (0,
+        u), and to no point (1, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]

@@ -91,7 +91,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
         firsts: the index of the point at which each range begins; for counts, of its first count.
         lasts: the index of the point at which each range ends, above the first; for counts, of its
             last count.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     is_of_points = tally.ranges.histogram.is_of_points
@@ -149,8 +149,8 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     Args:
         tally: the ranges of the tally.
         places: the indices of the points, in rising order.
-        family: the number of intervals that must be valid simultaneously, where this band counts as
-            one.
+        family: the number of intervals that must all be right together, with 95% confidence, where
+            this band counts as one.
 
     """
     together = places.size * family
@@ -173,7 +173,7 @@ def quantile_intervals(
     Args:
         tally: the ranges of the tally.
         probabilities: the probabilities of the quantiles, above 0 and below 1.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
@@ -226,7 +226,7 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 
     Args:
         tally: the ranges of the tally.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
@@ -258,7 +258,7 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
         tally: the ranges of the tally.
         first: the index of the point a at which the range begins; for counts, of its first count.
         last: the index of the point b at which the range ends; for counts, of its last count.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     points = tally.ranges.points

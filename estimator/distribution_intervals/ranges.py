@@ -129,7 +129,7 @@ def limits_of(
         law: the distribution of the channel's symbols.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         scores: f scores for each symbol, shape (m, f).
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
         is_share: whether the expected score given any answer lies within 0..1. If not, it must lie
             within -1..1.
 
@@ -158,7 +158,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
         variances: the variance of each score over the reports.
         noise: the noise of the scores.
         reports: n, the number of reports, at least 1.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
         is_share: whether the expected score given any answer lies within 0..1. If not, it must lie
             within -1..1.
 
@@ -348,7 +348,7 @@ class Ranges:
             reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for
                 an upper end).
             reports: the number of reports, at least 1.
-            family: the number of intervals that must be valid simultaneously.
+            family: the number of intervals that must all be right together, with 95% confidence.
 
         """
         needed = np.array([z_of(family * tests) - LUCK for tests in self.tests.tolist()]) * self.deviations

@@ -187,7 +187,7 @@ def student_of(family: int, degrees: int) -> float:
     `z_of` does the same for the normal distribution.
 
     Args:
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
         degrees: the degrees of freedom, at least 1.
 
     """

@@ -77,7 +77,7 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
         values: all possible numbers, shape (m,).
         counts: how often each number was drawn, shape (draws, m). Each row is a sample from another
             distribution, with at least one count above 0.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
@@ -178,8 +178,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
     Args:
         counts: the counts, each from 0 to ``reports``, shape (..., k).
         reports: n, the number of reports. If it is 0, every interval is 0..1.
-        family: the number of intervals that must be valid simultaneously. If it is 1, each interval
-            is the result of `binomial_interval`.
+        family: the number of intervals that must all be right together, with 95% confidence. If it
+            is 1, each interval is the result of `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
@@ -301,7 +301,7 @@ def score_intervals(
         own: the mean squared score of a report whose sender has the value.
         other: the largest mean squared score of a report whose sender has another value.
         reports: n, the number of reports.
-        family: the number of intervals that must be valid simultaneously.
+        family: the number of intervals that must all be right together, with 95% confidence.
 
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)

@@ -63,7 +63,7 @@ be noise around a true variance of 0, with which any correlation is possible (Fi
 """
 
 STEP: Final = 1e-4
-"""The change of the correlation that is used to compute the slope of the AUC numerically."""
+"""The difference of correlations that is used to compute the slope of the AUC numerically."""
 
 LEAST_CORRELATION: Final = 0.01
 """The correlation of score and label that is assumed if the estimate is smaller or hidden by noise.
@@ -115,7 +115,11 @@ class Skill:
 
     @property
     def correlation(self) -> Estimate:
-        """The correlation of score and label; unknown if the scores' variance could be noise."""
+        """The correlation of score and label.
+
+        If the estimated variance of the scores could be noise, the correlation has no estimate, and
+        its interval is -1..1.
+        """
         if self.spread < SURE * _error_of(self.deviations_spread):
             return Estimate(None, None, -1.0, 1.0)
         scale, folds = math.sqrt(self.spread * self.variance), len(self.deviations_label)
