@@ -1,1 +1,1 @@
-"""The analysis of reports: one class for each shape of answers, and the methods they share."""
+"""The analysis of reports: one class for each shape of answers, such as labels or numbers."""

@@ -386,7 +386,7 @@ def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[s
 
 
 def family_of(histogram: Histogram, ranges: int) -> int:
-    """Return the number of confidence intervals that are reported for a distribution.
+    """Return the number of confidence intervals that a report has for a distribution.
 
     The mean, the variance and the band around the distribution function count as one interval each.
     In addition, each quantile, bin and requested range has an interval.

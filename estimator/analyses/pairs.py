@@ -245,7 +245,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
-    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # yes (row) above no (column): 1
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # whether a yes (row) beats a no (column)
     reach = _reach_of_auc(wins, shares, covariance, sample, z)
     if reach is None:
         return Estimate(None, None, 0.0, 1.0)

@@ -67,7 +67,7 @@ class Sample:
 
     @classmethod
     def from_counts(cls, inverse: Inverse, counts: Counts) -> Sample:
-        """Return the sample of a tally, with a score for each of the channel's k inputs."""
+        """Return the sample of a tally, with scores for the shares of the channel's k inputs."""
         inputs = inverse.shares(counts, 1).size
         return cls(np.array([inverse.contrast(unit) for unit in np.eye(inputs)]), counts)
 
@@ -107,7 +107,7 @@ class Ratios:
     Attributes:
         pairs: the share of each pair of group and outcome, shape (groups, outcomes).
         sums: the share of each group, shape (groups,).
-        of_pairs: the covariance of the pairs, shape (groups, outcomes, groups, outcomes).
+        of_pairs: the covariance of the pairs' shares, shape (groups, outcomes, groups, outcomes).
         of_sums: the covariance of the groups' shares, shape (groups, groups).
         of_both: the covariance of each pair's share with each group's share, shape (groups,
             outcomes, groups).
@@ -142,7 +142,7 @@ class Ratios:
         return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, widening)
 
     def widened(self, sample: Sample) -> Ratios:
-        """Return the ratios with intervals that remain valid if a ratio depends on few people.
+        """Return the same ratios, with wider intervals for those that depend on few people.
 
         A ratio depends on few people if there is little noise, and nearly all or nearly none of the
         group have the outcome. A tally may happen to contain none of the few people who differ from
@@ -182,7 +182,7 @@ class Ratios:
         return float(low), float(high)
 
     def estimate(self, group: int, outcome: int, z: float) -> Estimate:
-        """Return the share of an outcome within a group."""
+        """Return the share of an outcome within a group, with its interval."""
         limits = self.limits(group, outcome, z)
         if limits is None:
             return Estimate(None, None, 0.0, 1.0, None)
@@ -191,7 +191,10 @@ class Ratios:
         return Estimate(ratio, math.sqrt(self._covariance(group, group, outcome)), low, high, None)
 
     def difference(self, first: int, second: int, outcome: int, z: float) -> Estimate:
-        """Return the share of an outcome in one group minus its share in another group."""
+        """Return the difference of an outcome's shares in two groups, with its interval.
+
+        It is the share in the first group minus the share in the second.
+        """
         reach = self.reach(first, second, outcome, z)
         if reach is None:
             return Estimate(None, None, -1.0, 1.0, None)

@@ -64,7 +64,7 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
     largest = np.maximum(rows.max(axis=1, keepdims=True), usual)
     steps = np.ceil(np.log(largest / (LEAST_SIZE * usual)) / np.log(RATIO))[:, 0]
     shrunken = np.empty_like(rows)
-    for number in np.unique(steps):  # tallies with the same number of sizes share a batch
+    for number in np.unique(steps):  # one batch for all tallies with this number of sizes
         alike = steps == number
         ratios = np.append(0.0, RATIO ** np.arange(number + 1))
         shrunken[alike] = _of_sizes(rows[alike], errors_of_rows[alike], LEAST_SIZE * usual[alike] * ratios)

@@ -70,7 +70,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
     of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
     tally: Counts = _evenly(np.array([of_any.sum()]), channel.symbols, generator)[0]
     owners, rotations, devices = _pairs(counts - of_any, channel.rotations, generator)
-    order = np.argsort(rotations, kind="stable")  # neighbors then have the same signs
+    order = np.argsort(rotations, kind="stable")  # the same rotation, so the same signs, side by side
     at_once = max(1, AT_ONCE // channel.dimension)
     for first in range(0, len(order), at_once):
         part = order[first : first + at_once]

@@ -131,7 +131,7 @@ class LeastSquares:
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
         weights = blocks / (gap * powers)
-        weights[:, 0] = 1  # each symbol's weights add up to 1, as shares do
+        weights[:, 0] = 1  # the scores of each symbol add up to 1 over all values, as shares do
         squares = np.fft.irfft(weights, n=inputs) ** 2
         near = np.fft.irfft((np.fft.rfft(squares).conj() * blocks).sum(axis=0), n=inputs)
         held = channel.symbols * channel.block_size / inputs * block.others + gap * np.fft.irfft(powers, n=inputs)[1:]

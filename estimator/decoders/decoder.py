@@ -104,7 +104,7 @@ class ChannelLaw(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLaw:
-    """A channel's distribution, stored as a table.
+    """The distribution of a channel's symbols, stored as a table.
 
     Attributes:
         table: the probability of each symbol given each input, shape (k, m).
@@ -261,6 +261,6 @@ def convex_minorant(values: Floats) -> Floats:
 
 
 def _is_above(corner: tuple[int, float], before: tuple[int, float], after: tuple[int, float]) -> bool:
-    """Return whether a corner lies above the line between two other corners."""
+    """Return whether a corner lies above the line from the corner before to the corner after it."""
     (at, height), (start, low), (end, high) = corner, before, after
     return (height - low) * (end - start) > (high - low) * (at - start)

@@ -28,7 +28,7 @@ from estimator.statistics.arrays import Floats
 
 @lru_cache(maxsize=REMEMBERED)
 def table(channel: AdditiveNoise) -> Floats:
-    """Return the probability of each symbol given each input, shape (inputs, symbols)."""
+    """Return the probability of each symbol for each input, shape (inputs, symbols)."""
     farthest = len(channel.weights) - 1
     weights = np.array([float(channel.weights[abs(noise)]) for noise in range(-farthest, farthest + 1)])
     noise = np.arange(-farthest, farthest + 1) + channel.reach

@@ -100,7 +100,7 @@ def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
 
 
 def band_law(channel: OptimalMean) -> Floats:
-    """Return the probability of each symbol given each band, shape (bands, symbols)."""
+    """Return the probability of each symbol if a device uses each band, shape (bands, symbols)."""
     places = np.arange(channel.symbols) - np.arange(len(channel.knots))[:, np.newaxis]
     inside = (places >= 0) & (places < channel.width)
     table: Floats = np.where(inside, channel.heavy / channel.band_total, channel.light / channel.band_total)

@@ -59,11 +59,11 @@ class Orthogonality:
         return cls(channel.inputs, prime, firsts, multiples)
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the points orthogonal to each input, shape (..., k)."""
+        """Return, for each input, the sum of the scores of the points orthogonal to it."""
         return self._sums(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the inputs orthogonal to each point, shape (..., m)."""
+        """Return, for each point, the sum of the shares of the inputs orthogonal to it."""
         scores = np.zeros((*shares.shape[:-1], self.firsts[-1]))
         scores[..., : self.inputs] = shares
         return self._sums(scores)

@@ -77,7 +77,10 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the unnormalized Walsh-Hadamard transform of each row, by two smaller transforms."""
+    """Return the Walsh-Hadamard transform of each row, not normalized.
+
+    It is computed by two smaller transforms, as matrix products.
+    """
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)

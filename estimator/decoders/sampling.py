@@ -225,7 +225,7 @@ def by_bands(channel: OptimalMean) -> Sampler:
 
 
 def by_table(channel: Channel) -> Sampler:
-    """Return a sampler that makes one multinomial draw for each input that any device has."""
+    """Return a sampler that makes one multinomial draw for all devices with the same input."""
     laws: dict[int, NDArray[np.float64]] = {}
 
     def law_of(given: int) -> NDArray[np.float64]:

@@ -72,7 +72,7 @@ def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
     law = np.empty((*shares.shape[:-1], channel.symbols))
     law[..., : channel.inputs] = sums[..., 1:]
     law[..., channel.inputs :] = sums[..., -1:]
-    law[..., channel.width :] -= sums[..., 1:-1]  # a symbol does not support inputs too far below it
+    law[..., channel.width :] -= sums[..., 1:-1]  # inputs too far below a symbol do not favor it
     law *= channel.heavy - channel.light
     law += channel.light
     law /= channel.total

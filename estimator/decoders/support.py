@@ -262,4 +262,4 @@ def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
     These are the odds against one other answer. The result is the probability for the pair of true
     and other answer with which this happens most often.
     """
-    return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favor disjoint axes
+    return float(channel.keep_numerator / COIN_SCALE)  # for rotated axes: opposite vectors favor disjoint axes

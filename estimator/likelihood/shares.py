@@ -167,7 +167,7 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
     momentum = (1 + np.sqrt(1 + 4 * climb.momentum**2)) / 2
     weight = (climb.momentum - 1) / momentum
     law_ahead = law + weight * (law - climb.law)
-    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # beyond the simplex, probabilities are below 0
+    is_beyond = law_ahead.min(axis=-1, keepdims=True) <= 0  # beyond the simplex, probabilities may be 0 or less
     ahead = np.where(is_too_far, climb.best, np.where(is_beyond, shares, shares + weight * way))
     law_ahead = np.where(is_too_far, climb.law, np.where(is_beyond, law, law_ahead))
     value_ahead, slope, bound = _seen(operators, climb.frequencies, law_ahead)

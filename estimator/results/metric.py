@@ -289,7 +289,7 @@ class TextFindings(Record, frozen=True, kw_only=True):
 
 
 class MetricFacts(Record, frozen=True, kw_only=True):
-    """The parts of a metric's definition on which its estimates depend."""
+    """The parts of a metric's definition that determine the meaning of its estimates."""
 
     metric: Annotated[str, says("the name of the metric.")]
     title: Annotated[str, says("the title of the metric, which people read; by default, the name.")]

@@ -263,7 +263,7 @@ class Precision(Record, frozen=True):
 
 
 class Highlight(Record, frozen=True, kw_only=True):
-    """The first things that a page or a table shows about one question."""
+    """The results that a page or a table shows first about one question."""
 
     shown: Annotated[
         MetricEstimate,

@@ -221,7 +221,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
         """Return the probability of at least ``least`` successes in a number of trials."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
-    # the first probability rises with the number of trials, and the second falls
+    # `at_least` rises with the trials, so each condition is true from some number of trials on
     low = _first(lambda trials: at_least(successes, trials) > miss, successes)
     return low, _first(lambda trials: 1 - at_least(successes + 1, trials) <= miss, low) - 1
 

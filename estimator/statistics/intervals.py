@@ -334,7 +334,7 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)
-    lower, upper = shares - shift, shares + shift  # smaller shares up to the estimate are always included
+    lower, upper = shares - shift, shares + shift  # shares between these two are never excluded
     low = np.maximum(np.minimum(_solved(lower, own, other, scale)[0], lower), shares - reach)
     high = np.minimum(np.maximum(_solved(upper, own, other, scale)[1], upper), shares + reach)
     return low, np.maximum(low, high)

@@ -46,7 +46,7 @@ docs/research/models.md lists the alternatives that were tried.
 """
 
 APART: Final = 0.5
-"""The prior standard deviation of a cell's weight around the trend."""
+"""The prior standard deviation of each cell's weight around the trend."""
 
 MOST_WEIGHT: Final = 6.0
 """The maximum absolute weight of a cell. It limits a single cell to odds of 400 to 1."""
@@ -135,7 +135,10 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
 
 
 def base_rate(of_features: list[CellShares]) -> float:
-    """Return the share of people with the label yes, from the reports of all features."""
+    """Return the estimated share of people with the label yes, from the reports about all features.
+
+    Noise cannot make the result 0 or 1 (see `possible_share`).
+    """
     reports = np.array([cells.sample.reports for cells in of_features], dtype=float)
     shares = [cells.yes.sum() / (cells.yes.sum() + cells.no.sum()) for cells in of_features]
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]

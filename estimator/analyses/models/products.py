@@ -215,7 +215,7 @@ class ProductsModel:
         return Figures(names, lows, highs, estimates, errors)
 
     def learned(self) -> LearnedModel:
-        """Return the model with its weights and, for a boolean label, its quality."""
+        """Return the learned model: its weights and, for a boolean label, its quality."""
         ridge = self.ridge()
         label, per_unit = self.kind.observation.label, ridge.coefficients / self.norm
         if isinstance(label, Boolean):
@@ -274,7 +274,10 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The maximum length of a device's scaled features. A longer vector is shortened to it."""
+        """The maximum length of the vector of a device's scaled features.
+
+        A device shortens a longer vector to this length.
+        """
         return self.kind.radius / UNIT
 
     @property
