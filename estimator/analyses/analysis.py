@@ -207,7 +207,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def share_count(self) -> int:
-        """The number of shares whose precision a plan predicts."""
+        """The number of shares for which a plan predicts the precision."""
         return self.metric.channel.inputs
 
     @property
@@ -305,7 +305,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def power(self) -> Power | None:
-        """The power of the search for unlisted texts; None unless answers are texts."""
+        """The probabilities that unlisted texts are found; None unless answers are texts."""
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions

@@ -157,13 +157,13 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers for clustering, shape (k, d); None without coordinates."""
+        """The coordinates of the answers for clustering, shape (k, d); None if they have none."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
     @property
     def scale(self) -> Floats:
-        """The positions, scaled so that the smallest is 0 and the largest is 1."""
+        """The `positions`, scaled so that the smallest is 0 and the largest is 1."""
         positions = self.positions
         assert positions is not None  # noqa: S101 used only if there is a mean
         least, greatest = float(positions.min()), float(positions.max())
@@ -172,7 +172,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The smallest and largest position."""
+        """The ends of the mean's range: the smallest and the largest position."""
         positions = self.positions
         return None if positions is None else (float(positions.min()), float(positions.max()))
 

@@ -215,7 +215,7 @@ def _drawn(law: Floats, counts: Counts) -> Counts:
 
 
 def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[float, float]:
-    """Return the total share of some answers, and their mean position, weighted by share."""
+    """Return the total share of some answers, and the mean position of people who gave them."""
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())

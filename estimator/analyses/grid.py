@@ -400,7 +400,10 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures, after moving each estimate outside its interval to the interval's end."""
+    """Return figures whose estimates lie within their intervals.
+
+    An estimate outside its interval is moved to the nearer end of the interval.
+    """
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 

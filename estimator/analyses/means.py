@@ -114,7 +114,10 @@ class Mean(NamedTuple):
 
 
 def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean of one tally, like `means_of`. Without reports, the interval is 0..1."""
+    """Return the mean of one tally, as `means_of` does for several.
+
+    Without reports, the interval is 0..1.
+    """
     if reports == 0:
         return Mean(None, None, 0.0, 1.0)
     return means_of(of_symbols, counts[np.newaxis], np.array([[reports]]), family)[0]

@@ -155,7 +155,7 @@ def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
 
 
 def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
-    """Return the indices of the two cell ends that enclose a quantile, from 0 to T + 1.
+    """Return the indices of the two cell ends between which a quantile surely lies.
 
     Index 0 is the low end of the range, 1 to T are the thresholds, and T + 1 is the high end.
 

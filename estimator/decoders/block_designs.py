@@ -185,7 +185,7 @@ class LeastSquares:
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of one report, for the sender's answer and for others."""
+        """Return a report's mean squared score: for the true answer's share, and other shares."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
@@ -220,10 +220,10 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are the odds against one other answer. The result is the probability for the pair of true
-    and other answer with which this happens most often.
+    The odds are those of the true answer against one other answer. The result is for the two
+    answers for which the probability is largest.
     """
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
@@ -300,10 +300,10 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are the odds against one other answer. The result is the probability for the pair of true
-    and other answer with which this happens most often.
+    The odds are those of the true answer against one other answer. The result is for the two
+    answers for which the probability is largest.
     """
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

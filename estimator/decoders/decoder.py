@@ -169,7 +169,7 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of one report, for the sender's answer and for others.
+        """Return a report's mean squared score: for the true answer's share, and other shares.
 
         Args:
             inputs: the number of values.

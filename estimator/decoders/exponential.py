@@ -82,7 +82,7 @@ class TableInverse:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of one report, for the sender's answer and for others."""
+        """Return a report's mean squared score: for the true answer's share, and other shares."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))

@@ -194,11 +194,11 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are the odds against one other answer. The result is the probability for the pair of true
-    and other answer with which this happens most often. For a set, this is a set whose members are
-    as often as possible favored by the same symbol. The probability is then (1 - 1 / r) / (1 - 1 /
+    The odds are those of the true answer against one other answer. The result is for the two
+    answers for which the probability is largest. For sets, the true answer is then a set of which
+    one symbol favors as many members as possible, and the probability is (1 - 1 / r) / (1 - 1 /
     e**epsilon) times that of a single member, where r is the largest ratio of a symbol's
     probabilities under two members.
     """

@@ -70,9 +70,9 @@ class OneOfShares:
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report if only the answer to one question is yes.
+        """Return the expected score of a report from a device that says yes to one question only.
 
-        There is one result for each question, shape (..., m).
+        There is one result for each of the m questions, shape (..., m).
         """
         expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected

@@ -27,7 +27,8 @@ from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
 """The sharpness of the smooth bounds on the largest variance, which are minimized one after
-another. The last one exceeds the largest variance by less than 0.1%.
+another. The sharper a bound is, the closer it is to the largest variance. The last one exceeds it
+by less than 0.1%.
 """
 
 NEWTON_STEPS: Final = 30
@@ -202,9 +203,9 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are the odds against one other answer. The result is the probability for the pair of true
-    and other answer with which this happens most often.
+    The odds are those of the true answer against one other answer. The result is for the two
+    answers for which the probability is largest.
     """
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

@@ -68,7 +68,7 @@ class TwoStep:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of one report, for the sender's answer and for others."""
+        """Return a report's mean squared score: for the true answer's share, and other shares."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average

@@ -115,10 +115,10 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are the odds against one other answer. The result is the probability for the pair of true
-    and other answer with which this happens most often.
+    The odds are those of the true answer against one other answer. The result is for the two
+    answers for which the probability is largest.
     """
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

@@ -104,7 +104,7 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of one report, for the sender's answer and for others."""
+        """Return a report's mean squared score: for the true answer's share, and other shares."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -203,7 +203,7 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of one report, for the sender's answer and for others."""
+        """Return a report's mean squared score: for the true answer's share, and other shares."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -257,9 +257,9 @@ def k_ary_support(channel: Channel) -> Support:
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return how often a report multiplies the odds of the true answer by the full e^epsilon.
+    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are the odds against one other answer. The result is the probability for the pair of true
-    and other answer with which this happens most often.
+    The odds are those of the true answer against one other answer. The result is for the two
+    answers for which the probability is largest.
     """
     return float(channel.keep_numerator / COIN_SCALE)  # for rotated axes: opposite vectors favor disjoint axes

@@ -116,7 +116,7 @@ class Noise:
         return cls(variances.min(axis=1), variances.max(axis=1), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=1))
 
     def at(self, *places: NDArray[np.int64] | slice) -> Noise:
-        """Return the noise of the scores with the given indices."""
+        """Return the noise of only the scores with the given indices."""
         return Noise(self.least[places], self.most[places], self.span[places], self.enough[places])
 
 
@@ -283,7 +283,7 @@ class Side:
 
 
 def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) -> Iterator[Floats]:
-    """Yield the scores of the ranges of each width, shape (m, points)."""
+    """Yield, for each width, the scores of the ranges of this width, shape (m, points)."""
     for width, start, stop, more in zip(WIDTHS, starts, stops, beyond, strict=True):
         yield (integrals[:, stop] - integrals[:, start] + more) / width
 

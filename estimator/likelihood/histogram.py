@@ -268,7 +268,7 @@ def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: b
 
 
 def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: bool) -> Floats:
-    """Return the shares after one step of expectation maximization, shape (..., bins)."""
+    """Return the shares after one more step of expectation maximization, shape (..., bins)."""
     reached = shares * law.expectations(frequencies / law.symbol_law(shares))
     return smoothed(reached) if smooth else reached
 

@@ -60,7 +60,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def keys(self) -> Iterator[FigureKey]:
-        """Yield the key of each figure."""
+        """Return an iterator over the keys of the figures."""
         return (FigureKey(self.statistic, value) for value in self.figures.labels)
 
 

@@ -29,8 +29,8 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 """The largest p-value that counts as significant."""
 
 EXACT_BELOW = 50
-"""With fewer reports, an interval has at least its nominal confidence for every true value. It is
-then wider than necessary for most true values.
+"""With fewer reports than this, an interval has at least its nominal confidence for every true
+value. It is then wider than necessary for most true values.
 """
 
 FEW = 20
