@@ -1,11 +1,13 @@
 """Audits of the installed SDK: attacks on a black box, and exact proofs.
 
-An audit by attacks runs the SDK as a black box, and proves a lower bound on how much the SDK
-reveals. Such an audit can refute a claim but never confirm one. It also states how large a
-violation of the claim it would have detected. It imports the SDK by its public names, as apps do.
+The audit by attacks (`run`) treats the SDK as a black box, which it imports by its public names, as
+apps do. It simulates devices that give two different answers, and tries to tell these devices apart
+by the bytes that they send. Its success proves a lower bound on epsilon. If this bound is above the
+epsilon that the SDK charges, the SDK reveals too much. If the bound is lower, the SDK may still
+reveal too much, so the audit also states how large an excess it would have detected.
 
-The exact audit (`prove`) runs the SDK with every possible outcome of its coins. If the coins are
-fair, this proves exactly how much a report of one answer reveals. This proof relies on the
-operating system's random number generator. It also assumes that a pseudo-random function looks
-random to anyone without its secret.
+The exact audit (`prove`) runs the SDK with every possible outcome of its *coins*, which are its
+random draws. This proves exactly how much a report of one answer reveals. The proof assumes that
+the random numbers of the operating system are fair. It also assumes that, without a device's
+secret, nobody can distinguish the pseudo-random numbers derived from it from random numbers.
 """

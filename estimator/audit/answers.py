@@ -1,38 +1,44 @@
-"""The choice of inputs and answers to walk, and the probabilities of an answer's inputs.
+"""The answers and inputs for which the exact audit runs the SDK's code with all outcomes of coins.
 
-To *walk* an input or answer is to run the SDK's code for it with every outcome of its coins.
+The SDK encodes an answer as an *input*, usually an integer from 0. A *channel*, which is a
+mechanism with its parameters, randomizes the input to a *symbol*. To *walk* an answer or input is
+to run the SDK's code for it with every outcome of its coins (random draws). The result is the
+probability of each symbol: the *distribution* of the answer or input.
 
-**Inputs.** All inputs are walked if all distributions together have at most `MOST_PATHS` entries.
-Larger alphabets are sampled. The sample contains the first two inputs, the last two, the middle
-one, and as many random others as the limit allows. A worst pair is a pair of inputs with the
-largest ratio of probabilities. The sample contains one, because of the structure of each mechanism:
+**Inputs.** All inputs of a channel are walked if inputs times symbols is at most `MOST_PATHS`.
+Otherwise, a sample is walked: the first two inputs, the last two, the middle one, and as many
+random others as the limit allows. A *worst pair* is a pair of inputs for which the probabilities of
+some symbol differ by the largest factor. The sample always contains a worst pair. The reason
+depends on the mechanism:
 
-* k-ary response, block designs and geometries: every pair is a worst pair. Each symbol supports a
-  set of inputs. A symbol has one probability if it supports the device's input, and another if it
-  does not. For each pair of inputs, some symbol supports only one of them. In a cyclic design,
-  shifting all values shifts all symbols, so all pairs with the same difference are equivalent.
-* Trees: the first and the last input are in different nodes on every level, and every pair of nodes
-  on a level is a worst pair.
-* Bands: as the input goes from the first to the last, the weight of a symbol rises and then falls.
-  Each symbol therefore has its smallest weight at an end, and the first and the last symbol have
-  their largest weight there.
-* Added noise: the most distant inputs are worst, because weights fall with the distance. The
-  largest ratio is at an end of the range, or next to an end, between the first two or the last two
-  inputs.
+* k-ary response, block designs and geometries: Every pair is a worst pair. Each symbol has a set of
+  inputs for which it is more likely. Its probability is the same for all inputs in this set, and
+  the same for all inputs outside. For each pair of inputs, there is a symbol whose set contains
+  only one of the two. In a cyclic design, shifting all values shifts all symbols, so all pairs with
+  the same difference are equivalent.
+* Trees (`hierarchical`): The first and the last input are in different nodes on every level of the
+  tree, and every pair of nodes on a level is a worst pair.
+* Bands (`square_wave`, `optimal_mean`): From the first input to the last, the probability of a
+  symbol rises and then falls. Each symbol is therefore least likely at the first or the last input.
+  The first symbol is most likely at the first input, and the last symbol at the last input.
+* Added noise: The probability of a symbol falls with its distance from the input. The largest ratio
+  is therefore that of the first and the last input at an end of the range, or else that of the
+  first two or the last two inputs next to an end.
 
-If the proved ratio of the sample *equals* the declared ratio, the sample does contain a worst pair.
-Only the argument above, and no walk, shows that no other pair exceeds this ratio.
+If the largest ratio in the sample *equals* the declared ratio, the walk proves that this ratio
+occurs. The claim that pairs outside the sample do not exceed it rests only on these reasons.
 
-**Answers.** A number between two points of a grid is rounded at random to one of them, so its
-distribution of symbols is a mixture of the distributions of two inputs. A ratio of two mixtures
-never exceeds the largest ratio of their parts, and a hockey-stick divergence is convex. The points
-of the grid are therefore the worst answers. This is similar to "post-processing" (Dwork & Roth
-2014, section 3.5.1), except that the randomized map is applied before the channel. A few mixtures
-are walked too, to check their distributions.
+**Answers.** A number between two points of a grid is rounded at random to one of them. For
+instance, 2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. Its distribution of
+symbols is therefore a mixture of the distributions of two inputs. A ratio of two mixtures never
+exceeds the largest ratio of their parts, and a hockey-stick divergence (see `proof`) is convex. The
+points of the grid are therefore the worst answers. This is similar to "post-processing" (Dwork &
+Roth 2014, section 3.5.1), except that the randomized map is applied before the channel. A few
+numbers between grid points are walked nevertheless, to check that they are rounded correctly.
 
-Each set is a single input. The probability of a symbol depends only on how many members of the set
-the symbol favors. If there are too many sets, two sets of each size are walked. No pair of sets has
-a larger ratio than the full set and the empty set.
+**Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
+how many members of the set the symbol favors. The largest ratio is that between the empty set and a
+set of the maximum size. If there are more than `MOST_SETS` sets, two sets of each size are walked.
 """
 
 from __future__ import annotations
@@ -56,25 +62,27 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths of a metric. At 10 to 30 microseconds per path, the walk takes a few
-seconds. With k-ary response, all categories are walked if there are at most 362. With geometries,
-58 to 119 of 1,024 categories are walked.
+"""The maximum number of paths of a metric. A *path* is an input with one outcome of its coins. At
+10 to 30 microseconds per path, the walk takes a few seconds. With k-ary response, all categories
+are walked if there are at most 362. With geometries, 58 to 119 of 1,024 categories are walked.
 """
 
 LEAST_INPUTS = 5
 """The minimum number of inputs in a sample: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""The fixed seed of the sample. Every audit chooses the same inputs, so that a reviewer gets the
-same result as the author.
+"""The seed for the sample of inputs. It is fixed, so that everybody who audits a registry gets the
+same result.
 """
 
 MOST_SETS = 2**8
-"""All sets, or all counts, are walked if there are at most this many."""
+"""All sets are walked if there are at most this many. All whole numbers of a range are walked if
+the largest is below this number.
+"""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""The positions, within a cell of a grid, of the numbers that are walked. One third is included
-because it is not a multiple of 2**-64.
+"""Where the walked numbers lie between two points of a grid, as fractions of the distance. One
+third is included because it is not a multiple of 2**-64, the unit of a coin's probability.
 """
 
 Answer = Hashable
@@ -83,11 +91,11 @@ Answer = Hashable
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """An answer, and the exact distribution of its input.
+    """An answer, and the inputs as which the SDK may encode it.
 
     Attributes:
         value: the answer.
-        inputs: the exact probability with which each input should be drawn for the answer.
+        inputs: the declared probability of each possible input, such as {2: 3/4, 3: 1/4} for 2.25.
 
     """
 
@@ -101,7 +109,7 @@ class EncodedAnswer:
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs to walk, in rising order: either all inputs or a sample."""
+    """Return the inputs to walk, in ascending order: either all inputs or a sample."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -112,7 +120,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to walk: one for each input, and some answers that mix two inputs."""
+    """Return the answers to walk, among them some numbers that are rounded to one of two inputs."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
@@ -122,10 +130,10 @@ class WalkPlan:
     """The answers and inputs of a metric to walk.
 
     Attributes:
-        encoded: the answers to walk from the answer to the input.
-        reported: the answers to walk from the answer to the report.
-        rows: the inputs to walk from the input to the report. No answer in ``reported`` is always
-            encoded as such an input.
+        encoded: the answers for which only the encoding is walked, from the answer to the input.
+        reported: the answers for which all steps are walked, from the answer to the symbol.
+        rows: the inputs for which only the channel is walked, from the input to the symbol. They
+            are the inputs that no answer in ``reported`` is certain to have.
 
     """
 
@@ -137,9 +145,9 @@ class WalkPlan:
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Return which answers and inputs of a metric to walk, and through which steps.
 
-        Rounding a number with exact fractions is slow, and a number has a thousand paths. All
-        numbers are therefore walked to the channel's input, but only mixtures and the ends of the
-        range are walked to the report.
+        Rounding a number with exact fractions is slow, and a number has a thousand paths. The
+        encoding is therefore walked for all numbers, but all steps are walked only for numbers
+        between grid points and for the two points at each end of the range.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -152,12 +160,12 @@ class WalkPlan:
 
     @property
     def laws(self) -> int:
-        """The number of distributions of reports that are walked."""
+        """The number of distributions of symbols that are computed."""
         return len(self.reported) + len(self.rows)
 
 
 def coins_of_encoding(metric: Metric) -> int:
-    """Return the number of coins that the SDK tosses to turn an answer into an input.
+    """Return the number of coins that the SDK tosses to encode an answer as an input.
 
     All answers to a metric take the same number of coins.
     """
@@ -169,7 +177,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return, for each cell, its lower end and a number just below its upper end."""
+    """Return, for each input, the smallest number that it represents, and almost the largest."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -185,9 +193,9 @@ def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noq
 
 
 def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
-    """Return the points of a grid and some numbers between the points.
+    """Return the grid points of the given inputs, and some numbers between grid points.
 
-    If answers are whole numbers, such as counts and steps of a scale, the numbers are rounded.
+    If answers must be whole numbers, such as counts, each of these is rounded to a whole number.
     """
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
@@ -227,16 +235,16 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """How to walk the answers of one shape.
+    """How to walk the answers of all kinds of one shape, such as `Grid` for numbers and counts.
 
     Attributes:
-        answers: a function that returns the answers to walk, given a question, the inputs to walk,
-            and whether all inputs are walked.
-        coins: a function that returns the number of coins that turn an answer into an input.
-        is_slow: whether encoding uses exact fractions. If it does, only some answers are walked to
-            the report.
-        sets: a function that returns the number of sets that a user can answer; 0 for other
-            answers.
+        answers: a function that returns the answers to walk. Its arguments are the metric, the
+            inputs to walk, and whether all inputs are walked.
+        coins: the number of coins that the SDK tosses to encode an answer.
+        is_slow: whether the encoding uses exact fractions. If it does, all steps are walked only
+            for some answers.
+        sets: a function that returns the number of sets that a user can answer, or 0 if answers are
+            not sets.
 
     """
 
@@ -253,4 +261,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""How to walk each shape of answers. Keys are the names of kinds' classes or base classes."""
+"""How to walk each shape of answers. A key is the name of a kind's class or base class."""

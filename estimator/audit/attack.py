@@ -1,12 +1,19 @@
 """An attack that tells two answers apart, which proves a lower bound on epsilon.
 
-The first half of the observations is used to choose an event. Scores are learned from the first
-quarter. The second quarter decides which score and which threshold would prove the largest epsilon.
-The second half of the observations is used to bound the event's probabilities under the two
-answers. The bounds are valid because the choice of the event does not depend on the second half. By
-Bonferroni's inequality, all bounds of an audit are valid simultaneously. The result is a lower
-bound on the true epsilon, whatever causes the privacy loss. The probability that an audit accuses a
-correct device is at most `FALSE_ACCUSATION`.
+An *observation* consists of the bytes that a simulated device sends, in one window or in several.
+There are as many observations of devices with the first answer as of devices with the second. A
+*score* is a function of an
+observation that rises with the evidence for the first answer. An *event* is a statement such as
+"the score is at least 1.5". If the first answer makes an event far more likely than the second
+answer does, epsilon must be large (`provable`).
+
+Each answer's observations are used in three parts. From the first quarter, scores are learned. The
+second quarter decides which score and which threshold would prove the largest epsilon; this is the
+event. The last half is used to bound the event's probability under each answer. These bounds are
+valid because the event was chosen without the last half. Each bound is allowed so small a
+probability of failure that all bounds of an audit are valid together (Bonferroni's inequality). The
+result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability that
+an audit accuses a correct device is at most `FALSE_ACCUSATION`.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
@@ -14,7 +21,7 @@ section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differenti
 protocols: an auditing perspective", section 3.
 
 Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934), which is
-valid even for the smallest levels.
+valid even if its probability of failure must be tiny. This probability is called *level*.
 """
 
 from __future__ import annotations
@@ -31,7 +38,8 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction by which each level is reduced to allow for rounding errors, which are far smaller.
+"""The fraction by which each level is reduced, so that rounding errors, which are far smaller,
+cannot make a bound invalid.
 """
 
 MEDIAN_AHEAD = 2 / 3
@@ -82,7 +90,8 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
     """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
 
     After the first answer, the event is assumed to be as frequent as observed. After the second
-    answer, it is assumed to be rarer than the claim allows, by a factor of e**excess.
+    answer, it is assumed to be rarer than the claim allows, by a factor of e**excess. The function
+    returns the smallest excess for which the audit would refute the claim about half of the time.
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -109,10 +118,11 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
 
 
 FALSE_ACCUSATION = 1e-6
-"""The maximum probability that any bound of an audit accuses a correct device."""
+"""The maximum probability that an audit refutes a claim although the SDK is correct."""
 
 BOUNDS = 4
-"""The number of bounds that an attack computes: for two probabilities, in each of two directions.
+"""The number of bounds that an attack computes. It looks for an event that the first answer makes
+more likely, and for one that the second answer does. For each event, it bounds two probabilities.
 """
 
 LEAST_OBSERVATIONS = 4
@@ -123,7 +133,10 @@ event with, and two for the proof.
 
 @dataclass(frozen=True, slots=True)
 class PrivacyClaim:
-    """The claim about two answers: for every event, p is at most e**epsilon p' + delta.
+    """The claim that no event distinguishes two answers by more than epsilon and delta.
+
+    For every event, let p be its probability after one of the answers, and p' its probability after
+    the other answer. Then p is at most e**epsilon p' + delta.
 
     Attributes:
         epsilon: the claimed epsilon, rounded up.
@@ -142,8 +155,8 @@ class LowerBound:
     Attributes:
         claim: the attacked claim.
         epsilon: a lower bound on the true epsilon.
-        detectable: the smallest excess over the claim that about half of all audits would prove.
-            None if no excess would be proved that often.
+        detectable: the smallest excess of the true epsilon over the claimed one that about half of
+            all audits would prove. None if no excess would be proved that often.
         observations: n, the number of observations of each answer.
         at_best: the lower bound that n observations prove if the device always reveals the answer.
             No device can have a larger lower bound.
@@ -158,23 +171,27 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """The amount by which the bound exceeds the claim; 0 if the bound is below the claim."""
+        """The amount by which the bound exceeds the claimed epsilon; 0 if it does not exceed it."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
 def level_of(attacks: int) -> float:
-    """Return the allowed failure probability of each bound of several attacks (Bonferroni)."""
+    """Return the level of each bound in an audit that consists of several attacks.
+
+    With this level, the probability that any bound is wrong is at most `FALSE_ACCUSATION`
+    (Bonferroni's inequality).
+    """
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
 
 def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerBound:
-    """Attack a claim in both directions.
+    """Look for an event that one of two answers makes more likely than a claim allows.
 
     Args:
         table: at least `LEAST_OBSERVATIONS` independent observations of each answer, in an order
             that carries no information.
         claim: the claim about the two answers.
-        level: the maximum probability of failure of each bound.
+        level: the maximum probability of failure of each bound, from `level_of`.
 
     """
     n = len(table.first)
@@ -197,7 +214,7 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and threshold that prove the largest epsilon with ``m`` observations."""
+    """Return the score and threshold that should prove the most with ``m`` new observations."""
     z = NormalDist().inv_cdf(1 - level)
     best: tuple[float, Score, float] | None = None
     for score in scores(learning):
@@ -214,7 +231,7 @@ def _choose(
 
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
-    """Return a quick approximation of the lower bound (Wilson 1927), used to choose an event."""
+    """Return about what `lower_bound` would, but quickly (Wilson 1927), to choose an event."""
     center = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
     lower: Floats = (center - half_width) / (1 + z * z / n)

@@ -2,8 +2,8 @@
 
 The rest of the estimator uses only the shared vocabulary, `client_sdk.protocol`. This module runs
 the whole SDK, because the audit is about the code that apps run. Devices exist only in memory.
-Their uploads go to a transport that accepts every report and opens no socket. The audit does not
-observe times.
+Their uploads go to a transport that accepts every report and opens no socket. The audit sees the
+bytes that devices send, but not the times of sending.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Life:
     """All answers that a device gives, from its first window to its last.
 
     Attributes:
-        answers: the answer to each metric, for each window.
-        window: the kind of the windows.
+        answers: for each window, the answers by metric.
+        window: the kind of the windows: days, weeks or months.
 
     """
 
@@ -125,10 +125,10 @@ class _Collector:
 def without_ceilings(registry: Registry) -> Registry:
     """Return a registry with the same questions, each of which is asked in every window forever.
 
-    Ceilings, strategies and last days do not affect editions or channels. They are removed because
-    a device without budget stops reporting, so an attack could learn nothing more. Reports that a
-    device would fill in for missing answers are disabled, because they would wait for the end of a
-    window.
+    The ceilings, the strategy and the questions' last days are removed. With them, a device would
+    stop reporting, and an attack could learn nothing more. They do not affect editions or channels.
+    The registry's values for missing answers (``fill``) are removed too, because a device would
+    report them only at the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -163,7 +163,9 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 
 
 def _record(device: Device, metric: str, answer: object) -> None:
-    """Make a device record an answer. A silent device would wrongly seem private.
+    """Make a device record an answer.
+
+    A device that records nothing also sends nothing, and would wrongly seem private.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -201,9 +203,9 @@ class OtherSdk:
     ``{"do": "flush", "at": …}``                              ``{"sent": ["body of an upload", …]}``
     ========================================================  =================================
 
-    ``at`` is in Unix seconds. Sets and pairs are written as lists. The program asks all questions
-    without ceilings and last days, draws its own coins, opens no socket, and treats each body as
-    accepted. The answer ``{"error": "…"}`` ends the audit. `hearsay-ldp` contains such a program
+    ``at`` is in Unix seconds. Sets and pairs are written as lists. The program must ignore ceilings
+    and last days, draw its own coins, open no socket, and treat each body as accepted by a
+    collector. The answer ``{"error": "…"}`` ends the audit. `hearsay-ldp` contains such a program
     for its own SDK.
     """
 
@@ -236,7 +238,7 @@ class OtherSdk:
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Return a new device of the program, which already knows the questions."""
+        """Return a new device that the program simulates. The program must know the questions."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 

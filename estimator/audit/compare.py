@@ -1,4 +1,9 @@
-"""The comparison of declared distributions with those found by walking all coins of a step.
+"""Compares what the SDK declares about its channels with what its code does.
+
+The code is run with every outcome of its coins (`paths`), which gives the exact distribution of the
+symbol for each answer. A *step* is the part of the code that is walked at once: for most metrics,
+everything from the answer to the symbol; for permanent answers, first the draw of the permanent
+answer, then the report of it.
 
 The requested privacy losses are read from the registry's text and not from the SDK's channels,
 because the SDK could build other channels than requested.
@@ -25,22 +30,22 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. Reading an undecided `Draw` decides its value."""
+    """Return an outcome as an integer. For a `paths.Draw`, this decides its value."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as an input of a channel. Reading an undecided draw decides its value."""
+    """Return an outcome as a channel's input. For a `paths.Draw`, this decides its value."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """A walk of one step, with the results so far.
+    """The distributions found so far for one step, and their differences from the declaration.
 
     Attributes:
-        step: a description of the step.
-        channel: the declared channel of the step.
+        step: a description of the step, such as ``one report``.
+        channel: the channel that the SDK declares for the step.
         after_law: called with 1 after each walked distribution.
 
     """
@@ -57,7 +62,14 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Walk all paths from an answer to an input. Each path should toss ``coins`` coins."""
+        """Walk all paths from an answer to its input, and compare them with the declaration.
+
+        Args:
+            procedure: the SDK's function that encodes the answer, given coins.
+            answer: the answer, with the declared distribution of its input.
+            coins: the declared number of coins on each path.
+
+        """
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
@@ -69,11 +81,11 @@ class Walk:
         """Walk all paths from an answer, or from an input, to a symbol.
 
         Args:
-            procedure: the procedure that the device runs.
-            answer: the answer of the device.
+            procedure: the SDK's function that returns the symbol, given coins.
+            answer: the answer or input, with the declared distribution of its input.
             coins: the number of coins that the device tosses before this procedure.
-            is_answer: whether a user can give this answer. If not, it represents a channel input
-                that only occurs as a part of other answers.
+            is_answer: whether ``procedure`` begins with an answer. If it begins with an input, the
+                distribution does not count for `Proof.between_answers`.
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
@@ -85,12 +97,12 @@ class Walk:
             self._of_answers.append(chances)
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
-        """Add the distribution of an answer.
+        """Add a distribution to those from which `proof` is computed.
 
         Args:
             chances: the distribution, as the probability of each symbol.
-            answer: the answer.
-            paths: the number of paths of the distribution.
+            answer: the answer that has this distribution.
+            paths: the number of paths that were walked.
             coins: for each symbol, the possible numbers of coins on a path to this symbol.
 
         """
@@ -102,7 +114,7 @@ class Walk:
         self.after_law(1)
 
     def declared(self, answer: EncodedAnswer) -> Chances[int]:
-        """Return the declared distribution of an answer, which is a mixture over its inputs."""
+        """Return the declared distribution of an answer: the mixture of those of its inputs."""
         if len(answer.inputs) == 1:
             return self._row(*answer.inputs)
         mixture: defaultdict[int, Fraction] = defaultdict(Fraction)
@@ -129,8 +141,8 @@ class Walk:
 
         Args:
             metric: the name of the metric.
-            claimed_nanos: the epsilon that is charged, in billionths.
-            request: the requested privacy loss, or None without a request.
+            claimed_nanos: the epsilon that a device charges for the step, in billionths.
+            request: the limit that the registry requests. None if there is nothing to compare with.
 
         """
         channel = self.channel
@@ -175,10 +187,10 @@ def numbers(alternatives: set[int] | frozenset[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLoss:
-    """The requested limit on how much a report may reveal.
+    """The limit, requested in the registry, on how much a report may reveal.
 
     Attributes:
-        odds: e to the power of the requested epsilon.
+        odds: e to the power of the requested epsilon, such as 3 for ``ln 3``.
         delta: the amount by which a probability under one answer may exceed ``odds`` times the
             probability under another answer.
 
@@ -194,7 +206,8 @@ class RequestedLosses:
 
     Attributes:
         report: the limit for one report. None if reports are not compared with a request.
-        permanent: the limit for a permanent answer. None if answers are not permanent.
+        permanent: the limit for all reports of an unchanged answer together. None if answers are
+            not permanent.
 
     """
 

@@ -1,17 +1,20 @@
 """Distinguishers: scores that rise with the evidence for one of two answers.
 
-An adversary sees the bytes that a device sends. The audit splits these bytes into features.
+An adversary sees the bytes that a device sends. The audit splits these bytes into features, such as
+the symbol of a report, the id of an upload, or its number of bytes.
 
 The best test between two known distributions orders observations by their likelihood ratio (Neyman
-& Pearson 1933). Here the distributions are unknown, so likelihood ratios are learned from a sample:
+& Pearson 1933). Here the distributions are unknown, so likelihood ratios are learned from a sample
+of observations of both answers. There is a score for each of the following:
 
-* for each feature;
-* for each pair of features, because the noise of two reports may be correlated;
-* for all features together, as if they were independent;
-* for all pairs of windows together.
+* each feature;
+* each pair of features, because the noise of two reports may be correlated;
+* all features together, as if they were independent;
+* for each feature, all pairs of windows together.
 
-If a feature has too many values, they are also divided into bins of equal counts. Sums over windows
-are divided into bins too, because the strongest evidence may be a sum of medium size.
+If a feature has many different numbers as values, there is also a score that divides them into bins
+of equal counts. A score that is a sum over windows is divided into bins, too: the strongest
+evidence may be a sum of medium size, and neither a large nor a small one.
 
 Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -59,7 +62,7 @@ Value = int | str | bytes | tuple[object, ...]
 Observation = dict[Feature, Value]
 
 MISSING = -1
-"""The code of a missing feature. All other codes are at least 0."""
+"""The integer that represents a missing feature. All other integers are at least 0."""
 
 
 class ObservationTable(NamedTuple):
@@ -67,8 +70,9 @@ class ObservationTable(NamedTuple):
 
     Attributes:
         features: the feature of each column.
-        ordered: for each column, whether its integers are the values of the feature. Only then can
-            their order have a meaning.
+        ordered: for each column, whether its integers are the feature's own values, such as
+            symbols. If not, they are arbitrary codes, such as for ids, and their order means
+            nothing.
         first: the observations of the first answer, shape (observations, features).
         second: the observations of the second answer, of the same shape.
 
@@ -149,22 +153,23 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return a column of codes for values. The order of the codes has no meaning."""
+    """Return the values' codes, in order of first occurrence: equal values get equal codes."""
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 FINE, COARSE = 64, 12
-"""The maximum number of bins: first of a single feature, then of each feature in a pair. A few
-thousand observations are enough to learn the 144 cells of a pair.
+"""The maximum number of bins of a feature: `FINE` if its score is learned alone, `COARSE` if it is
+one of a pair. A pair then has at most 12 times 12 combinations of bins, for which a few thousand
+observations are enough.
 """
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer to learn pairs of features."""
+"""The minimum number of observations of each answer with which scores of pairs are learned."""
 
 WIDEST_TABLE = 2**12
-"""The maximum width of a range of values whose codes are looked up in a table. In wider ranges,
-codes are found by binary search, which takes three times as long.
+"""If a feature's values lie within a range of at most this width, their codes are looked up in a
+table. In wider ranges, codes are found by binary search, which takes three times as long.
 """
 
 PRIOR = 0.5
@@ -173,7 +178,9 @@ PRIOR = 0.5
 """
 
 Places = tuple[tuple[int, ...], ...]
-"""Groups of columns to which the same table of likelihood ratios applies."""
+"""Groups of columns to which the same table of likelihood ratios applies. For instance, ((0,),
+(4,)) are the columns of one feature in two windows.
+"""
 
 
 class Score(Protocol):
@@ -208,7 +215,7 @@ class _ExactCoder:
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range. The first and last entry are for other values."""
+        """Tabulate the codes of a narrow range. The first and last entries are for other values."""
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -244,7 +251,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """A score that sums the log-likelihood ratios of groups of columns, read from a table."""
+    """A score that adds up the log-likelihood ratios of groups of columns, from one table."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -266,7 +273,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A score that divides another score into bins, and returns the bin's log-likelihood ratio."""
+    """A score that puts another score into a bin, and returns this bin's log-likelihood ratio."""
 
     inner: Score
     bins: _Bins
@@ -298,7 +305,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
 
 
 def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
-    """Yield a score for each pair of features, and one for all pairs of a feature's windows."""
+    """Yield a score for each pair of columns, and one for all pairs of one feature's windows."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for first, second in combinations(coarse, 2):

@@ -1,18 +1,23 @@
 """Every path of coins through a procedure, with its exact probability.
 
-Each coin is a decision with several outcomes. A path is one combination of the outcomes of all
-decisions. The procedure runs once for each combination, and always from the start. In each run,
-decisions are repeated from the previous run up to the first decision whose outcome changes. The
-procedure can therefore be a black box, on condition that the same coins always lead to the same
-behavior. A run may return a result with undecided values. Each way to decide them is a separate
-path, but the procedure does not run again, because reading the result tosses no coins.
+A *coin* is a random draw, either of a boolean or of an integer. Each coin is a decision with
+several outcomes. A path is one combination of the outcomes of all decisions. For instance, a
+procedure that tosses two coins for booleans has four paths. The procedure runs once for each path,
+and always from the start. Each run repeats the decisions of the previous run up to one decision,
+which gets its next outcome. The procedure can therefore be a black box, on condition that the same
+coins always lead to the same behavior.
 
-A drawn integer is decided as late as possible, so that 2**64 integers are walked as a few
-intervals. It is represented by a `Draw`, which is not an ``int`` and supports only the operations
-below. Adding, multiplying or dividing by a known integer decides nothing. A comparison decides only
-on which side of the threshold the integer lies. The threshold comes from the code itself, so the
-walk needs no prior knowledge of it. On one path, the outcome is the same for all integers of an
-interval, because the code cannot distinguish them. An unsupported operation ends the audit.
+The value of a drawn integer is decided as late as possible, so that 2**64 integers are walked as a
+few intervals. Until then, the integer is represented by a `Draw`, which is not an ``int`` and
+supports only the operations below. Adding, multiplying or dividing by a known integer decides
+nothing. A comparison decides only on which side of the threshold the integer lies. For instance, an
+integer from 0 to 99 is below 30 on one path, with a probability of 0.3, and at least 30 on another.
+The threshold comes from the code itself, so the walk needs no prior knowledge of it. All integers
+of an interval have the same outcome, because the code cannot distinguish them on this path. An
+unsupported operation ends the audit.
+
+The procedure may return an integer whose value is still undecided. Each way to decide it is a
+separate path, but the procedure does not run again, because reading its result tosses no coins.
 """
 
 from __future__ import annotations
@@ -27,10 +32,9 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""If the code reads the value of a drawn integer, each possible value is a path. This is the
-maximum number of such values, which take minutes to walk. The limit equals the maximum number of
-symbols of a tally. The SDK draws larger integers only to search tables, and only compares or
-divides them.
+"""The maximum number of possible values of a drawn integer whose value the code reads. Each of them
+is a separate path, so this many take minutes. The limit equals the maximum number of symbols of a
+tally. If the SDK draws an integer from a larger range, it only compares or divides the integer.
 """
 
 Choose = Callable[[int], int]
@@ -71,14 +75,14 @@ class ExactLaw(Generic[T]):
 
 
 class PathCoins:
-    """Coins whose outcomes come from a script.
+    """Coins whose decisions follow a script, which lists the outcomes of one path.
 
     Once the script is used up, each further decision gets its first outcome, which is appended to
     the script.
 
     Attributes:
-        tossed: the number of tossed coins.
-        used: the number of decisions that were read from the script.
+        tossed: the number of coins that were tossed.
+        used: the number of decisions that were made.
 
     """
 
@@ -90,7 +94,7 @@ class PathCoins:
         self._intervals: list[Interval] = []
 
     def bernoulli(self, numerator: int) -> bool:
-        """Return the outcome of a coin. If only one outcome is possible, nothing is decided."""
+        """Return the outcome of a coin that is true with a probability of numerator / 2**64."""
         self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
             raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")
@@ -115,7 +119,7 @@ class PathCoins:
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
-        """Go back to the state after ``used`` decisions, when integers had the given ``bounds``."""
+        """Undo all but the first ``used`` decisions, after which integers had these ``bounds``."""
         self.used = used
         for interval, (low, high) in zip(self._intervals, bounds, strict=True):
             interval.low, interval.high = low, high
@@ -144,7 +148,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     """Return the exact distribution of a procedure.
 
     Args:
-        procedure: the procedure, a function of coins.
+        procedure: the procedure, a function that takes coins.
         read: a function that turns the procedure's result into an outcome, and decides the value of
             every drawn integer in the result.
 
@@ -272,7 +276,7 @@ class Draw:
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")
 
     def __init__(self, interval: Interval, scale: int = 1, shift: int = 0, divisor: int = 1) -> None:
-        """Take the interval of the drawn integer, and the numbers of the computation."""
+        """Take the interval of the drawn integer, and the numbers of the formula."""
         self._interval = interval
         self._scale, self._shift, self._divisor = scale, shift, divisor
 

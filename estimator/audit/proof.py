@@ -1,10 +1,10 @@
-"""The results of an exact audit next to the claims, as data and as a document.
+"""The results of an exact audit next to the SDK's claims, as data and as a document.
 
-The audit proves how far distributions of reports are apart: the smallest ratio for a delta, and the
-smallest delta for a ratio. For two distributions P and Q and a ratio r, the hockey-stick divergence
-is the sum over symbols of max(0, P - r Q). Distributions satisfy (ln r, delta) differential privacy
-(Dwork & Roth 2014, definition 2.4) if and only if the divergence of every pair, in both directions,
-is at most delta.
+The audit computes the exact distribution of the symbol for each answer. For two such distributions
+P and Q and a ratio r, the *hockey-stick divergence* is the sum over symbols of max(0, P - r Q).
+Distributions satisfy (ln r, delta) differential privacy (Dwork & Roth 2014, definition 2.4) if and
+only if the divergence of every pair, in both directions, is at most delta. This module finds the
+smallest ratio r for a given delta, and the smallest delta for a given r.
 
 In the document, exact numbers are strings, and ratios are written as numerator and denominator.
 """
@@ -36,7 +36,7 @@ NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio, at least 1, at which no divergence exceeds delta."""
+    """Return the smallest ratio, at least 1, at which no pair's divergence exceeds delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -75,7 +75,10 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return all ordered pairs of rows, the most distant first, because they usually decide."""
+    """Return all ordered pairs of rows.
+
+    Rows that are far apart come first, because they usually have the largest divergence.
+    """
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
@@ -86,7 +89,7 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the smallest ratio, at least the given one, at which the divergence is allowed.
+    """Return the smallest ratio from ``ratio`` up at which the divergence is at most ``allowed``.
 
     The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
     method goes to the root of the current linear piece, and never beyond the root of the function.
@@ -107,13 +110,13 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up. More decimals would not fit into
-a line.
+"""The number of decimals of a proved epsilon, which is rounded up. More would not fit into a line
+of the output.
 """
 
 USED_DIGITS: Final = 6
-"""The number of decimals in the proved fraction of a charged epsilon. More would be meaningless,
-because the charge is rounded up to 1e-9.
+"""The number of decimals of `ProvedStep.used`, the proved epsilon as a fraction of the charged one.
+More would be meaningless, because the charge is rounded up to 1e-9.
 """
 
 
@@ -122,7 +125,7 @@ class ExactClaim:
     """The SDK's claim about a channel.
 
     Attributes:
-        nanos: the epsilon that is charged, in billionths.
+        nanos: the epsilon that a device charges for the channel, in billionths.
         ratio: e to the power of the epsilon that the channel declares.
         delta: the exact claimed delta; 0 for most channels.
 
@@ -135,15 +138,15 @@ class ExactClaim:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """How much was walked.
+    """How much of the SDK's behavior was enumerated.
 
     Attributes:
-        inputs: the number of walked inputs of the channel.
-        laws: the number of enumerated distributions of answers and of inputs.
-        paths: the number of paths of coins in all distributions.
-        coins: the possible numbers of coins that a report tosses. If there are several, the symbol
-            must determine the number. Otherwise, the running time would reveal more than the symbol
-            does.
+        inputs: the number of different inputs of the channel that occurred.
+        laws: the number of distributions that were computed, one for each walked answer or input.
+        paths: the number of paths (outcomes of all coins) in all distributions together.
+        coins: the possible numbers of coins that a device tosses for a report. If there are
+            several, the symbol must determine the number. Otherwise, the running time would reveal
+            more than the symbol does.
 
     """
 
@@ -155,23 +158,24 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The proof about one step of a metric.
+    """What was proved about one step of a metric, such as a report.
 
     Attributes:
         metric: the name of the metric.
-        step: a description of the step.
-        mechanism: the mechanism of the step.
+        step: a description of the step, such as ``one report`` or ``permanent answer``.
+        mechanism: the name of the step's mechanism.
         inputs: the number of inputs of the step's channel.
         symbols: the number of symbols of the step's channel.
-        walked: how much was walked.
+        walked: how much was enumerated.
         claim: the SDK's claim about the step.
         ratio: e to the power of the smallest epsilon that all walked distributions satisfy at the
             claimed delta.
         delta: the smallest delta that all walked distributions satisfy at the claimed ratio.
-        between_answers: like ``ratio``, but only between answers that a user can give. Inputs that
-            only occur as parts of answers are left out.
+        between_answers: like ``ratio``, but without the distributions that were walked from an
+            input of the channel instead of an answer.
         mismatches: a sentence for each difference from the declaration.
-        leaves_out_sets: whether only some of the possible sets were walked.
+        leaves_out_sets: whether only some of the possible sets were walked. False if answers are
+            not sets.
 
     """
 

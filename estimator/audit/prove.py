@@ -1,22 +1,28 @@
-"""The exact audit of a registry: it walks all metrics, and compares the results with the claims.
+"""The exact audit of a registry: what each metric's reports reveal, compared with the SDK's claims.
 
-The audit walks the code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls
-them. For permanent answers, it walks `Permanent.settle` (`settling`) and the following call of
-`perturb`. An ideal random function then replaces the device's pseudo-random function.
+To *walk* code is to run it with every outcome of its coins, as `paths` does. The audit walks the
+code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them. A permanent
+answer is drawn once and then remains the same, so its audit has two steps. The first walks
+`Permanent.settle`, which draws the permanent answer (`settling`); here, an ideal random function
+replaces the device's pseudo-random function. The second walks the channel from the permanent answer
+to a report.
 
-The audit requires more than an epsilon within the claim. Each probability must equal the declared
+It is not enough that epsilon is within the claim. Each probability must equal the declared
 probability. The declared epsilon and delta must equal the proved values to the last digit, even if
 the SDK reveals less than it claims. Neither may exceed the value in the registry. All paths to a
 symbol must toss the same number of coins. These checks are strict because decoding relies on the
 declared probabilities, and because a deviation means that somebody changed the SDK without changing
 its declaration.
 
-For crosses, each symbol concerns a single feature, which a coin chooses. The symbol's probability
-depends only on the cell of this feature and on the label. The worst pair of a symbol is therefore
-among the walked observations if each cell of the feature occurs with each label. If there are too
+The mechanism `crosses` serves models. An observation has a yes-or-no label and several features. A
+feature is a number or a value, and is in one of several *cells*, which are the parts of its range.
+A report is about the label and one feature, which a coin chooses. A symbol's probability depends
+only on the cell of its feature and on the label. If each cell of each feature is walked with each
+label, the worst pair of each symbol is therefore among the walked observations. If there are too
 many observations, the audit walks only a few that satisfy this condition. In one half of them, all
 features are in their first cell, or all are in their second cell, and so on. In the other half,
-every other feature counts its cells from the last one.
+every other feature counts its cells from the last one. For instance, with two features of three
+cells, the halves are (0, 0), (1, 1), (2, 2) and (0, 2), (1, 1), (2, 0).
 """
 
 from __future__ import annotations
@@ -61,7 +67,7 @@ class IdealFunction:
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take fresh coins. They draw each word when it is first used."""
+        """Take the coins that draw each word when it is first used."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
@@ -70,10 +76,14 @@ class IdealFunction:
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the pseudo-random integer of a place, which consists of labels and a number.
+        """Return the random integer of a place: the same integer each time.
+
+        Args:
+            place: the labels, then the number of the coin with these labels, from 1.
+            bound: the integer is from 0 to bound - 1.
 
         Raises:
-            AuditError: if the place was used with another bound.
+            AuditError: if the integer of this place was drawn with another bound.
 
         """
         if place not in self._words:
@@ -99,12 +109,12 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""If a channel has more inputs, no pairs of different answers are settled together. With this many
-inputs, a pair has a million paths, which take about ten seconds.
+"""The maximum number of inputs of a channel with which pairs of different answers are walked. With
+this many inputs, a pair has a million paths, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""Two answers of one device. Each is given by its channel input and its permanent answer."""
+"""The first answer's input and permanent answer, then those of a second answer of the device."""
 
 
 def settling(
@@ -112,12 +122,14 @@ def settling(
 ) -> Walk:
     """Walk the code that settles permanent answers.
 
-    An ideal function (`IdealFunction`) replaces the device's pseudo-random function, as in every
-    proof of such a mechanism. Nobody without the secret can distinguish the two. The walk checks
-    how the SDK uses the function. Settling an answer twice must give the same result, so that many
-    reports of this answer reveal no more than the permanent answer. Answers that are encoded as
-    different inputs must have independent permanent answers. Both requirements concern the joint
-    distribution of two settled answers of one device, so the audit walks pairs of answers.
+    To *settle* an answer is to find its input and its permanent answer, by a function of the answer
+    and the device's secret. An ideal random function (`IdealFunction`) replaces the device's
+    pseudo-random function, as in every proof of such a mechanism. Nobody without the secret can
+    distinguish the two. The walk checks how the SDK uses the function. Settling an answer twice
+    must give the same result, so that many reports of this answer reveal no more than the permanent
+    answer. Answers that are encoded as different inputs must have independent permanent answers.
+    Both requirements concern the joint distribution of two settled answers of one device, so the
+    audit walks pairs of answers.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -132,7 +144,7 @@ def settling(
 
 
 def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, EncodedAnswer]]:
-    """Yield pairs of different answers, among them the ends of the domain."""
+    """Yield some pairs of different answers. The first pair consists of the first and the last."""
     first, *_ = answers
     alone = [answer for answer in answers if len(answer.inputs) == 1]
     yield first, alone[-1]
@@ -155,7 +167,7 @@ def _settled(outcome: object) -> Settled:
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the distribution of the permanent answer, on which reports depend."""
+    """Return the distribution of the first permanent answer alone."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
@@ -163,7 +175,7 @@ def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
 
 
 def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
-    """Return the numbers of coins that lead to each permanent answer."""
+    """Return, for each permanent answer, the numbers of coins on paths to it."""
     numbers: defaultdict[int, set[int]] = defaultdict(set)
     for (_, symbol, *_), taken in coins.items():
         numbers[symbol] |= taken
@@ -186,7 +198,9 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
     """Return the joint distribution of the inputs of two answers that are rounded with one offset.
 
-    An answer is rounded up if the offset is below the answer's fractional part.
+    A number is rounded up if the offset, a random number from 0 to 1, is below the number's
+    fractional part. For instance, 2.25 and 5.5 become 3 and 6 if the offset is below 0.25, then 2
+    and 6 if it is below 0.5, and otherwise 2 and 5.
     """
     ends = sorted({end for inputs in (first, second) for end in _ends(inputs).values()})
     joint: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
@@ -198,7 +212,7 @@ def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, in
 
 
 def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
-    """Return the largest offset that leads to each input, with inputs in falling order."""
+    """Return the end of the range of offsets that lead to each input, the largest input first."""
     ends, end = {}, Fraction(0)
     for place in sorted(inputs, reverse=True):
         end += inputs[place]
@@ -223,9 +237,9 @@ def prove(
     """Prove how much a report of each metric of a registry reveals.
 
     Args:
-        registry: the registry, whose metrics are walked.
-        requests: the requested privacy losses of each metric. A metric without an entry is not
-            compared with a request.
+        registry: the registry, all of whose metrics are audited.
+        requests: the privacy losses that the registry requests for each metric. A metric without an
+            entry is not compared with a request.
         all_inputs: whether to walk all inputs of large alphabets instead of a sample, however long
             this takes.
         after_law: called with 1 after each walked distribution.
@@ -263,9 +277,11 @@ class Walks(NamedTuple):
     """The functions that walk the distributions of a mechanism.
 
     Attributes:
-        laws: returns the number of distributions of a question, for all inputs or for a
-            sample.
-        proofs: yields the proofs about a question, given the requested privacy losses.
+        laws: returns the number of distributions to walk, given a metric and whether all inputs
+            are walked.
+        proofs: yields the proofs about a metric. Its arguments are the metric, the requested
+            privacy losses, the function to call after each distribution, and whether all inputs are
+            walked.
 
     """
 
@@ -323,7 +339,7 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Walk a report of a permanent answer. Earlier reports do not affect it."""
+    """Walk a report, beginning with a permanent answer. Earlier reports do not affect it."""
     walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
@@ -331,7 +347,7 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the combinations of cells to walk, each with both labels."""
+    """Return the combinations of cells to walk, with one cell for each feature of a model."""
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
@@ -342,7 +358,7 @@ def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
 def crosses_proof(
     metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
 ) -> Proof:
-    """Return the proof about a report of crosses.
+    """Return the proof about a report of a model whose mechanism is `crosses`.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -391,4 +407,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The walks of mechanisms that have too many distributions for a complete walk."""
+"""The functions for mechanisms with so many inputs that only a few can be walked."""

@@ -1,9 +1,10 @@
-"""The audit by attacks: simulate devices, observe the bytes that they send, attack the claim.
+"""The audit by attacks: infers answers of simulated devices from the bytes that they send.
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
-to tell apart, and of the SDK's claim about these lives. A *horizon* is the observed part of a life,
-such as one report or one month. A separate function creates the games of each horizon. The answers
-to tell apart are the ends of a domain and a few answers in between.
+to tell apart, and of the epsilon and delta that the SDK claims for these lives. The *horizon* of a
+game is the part of a life that the attack sees, such as one report or one month. `one_report`,
+`months` and `windows` create the games of their horizons. The lives of a metric contain its first
+and last possible answers, and a few answers in between.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ pairs.
 """
 
 SEED = 1
-"""The fixed seed with which every audit chooses the same answers, so that audits can be compared.
+"""The seed for the choice of answers. It is fixed, so that audits of a registry can be compared.
 """
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers to tell apart: the ends of the domain, then some answers in between."""
+    """Return the answers to tell apart: the first and the last, then some answers in between."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # a permanent number is rounded only once
     if named:
         return tuple(named)
@@ -54,12 +55,12 @@ MONTH = 30
 """The number of windows in the longest observation."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The minimum number of reports of each answer. An attack needs `LEAST_OBSERVATIONS`, and the
-longest observation is a month.
+"""The minimum number of reports of each answer: the longest observation consists of the reports of
+a month, and an attack needs `LEAST_OBSERVATIONS` observations.
 """
 
 REPORTS_A_WINDOW = 6
-"""A device's first window takes as long to simulate as this number of single reports.
+"""The time to simulate a device's first window, divided by the time for each of its later windows.
 """
 
 
@@ -69,14 +70,14 @@ class Game:
 
     Attributes:
         metric: the metric whose answers differ; None if the answers to all metrics differ.
-        horizon: a description of the observation, and of where the two lives differ, such as ``one
-            report``.
+        horizon: a description of what the attack sees, and in which windows the two lives differ,
+            such as ``30 windows, one differs``.
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
-        by_window: whether each window is a separate observation. If not, the first windows together
-            are a single observation.
-        windows: the number of first windows that are observed together.
+        by_window: whether each window of a life is a separate observation. If not, a life is one
+            observation.
+        windows: the number of windows, from the first, that make up an observation of a life.
 
     """
 
@@ -139,8 +140,10 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
     """Yield the games of one metric: games of one report, and games of a month.
 
-    Unless answers are permanent, each window of a month also serves as a single report. A claim
-    about many reports is limited to as many as the lifetime ceiling allows.
+    The lives of a month also serve the games of one report, with each window as an observation. If
+    answers are permanent, the reports of a month are not independent, so the games of one report
+    have separate lives. A game in which all windows differ has at most as many windows as the
+    lifetime ceiling pays for.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -154,19 +157,25 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield a game for every pair of answers, in which an attack sees single reports.
-
-    Each window of a life has a single report.
-    """
+    """Yield a game for every pair of answers, in which an attack sees one report at a time."""
     claim = claim_of([metric])
     for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
         yield Game(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
-    """Yield a game in which all charged windows differ, and a game in which one window differs.
+    """Yield the games in which an attack sees the reports of many windows together.
 
-    For permanent numbers, another game has a third answer, which coins round to either end.
+    In the first game, the two lives differ in all of the first ``paid`` windows. In the second
+    game, they differ only in the first window. If answers are permanent numbers, a third game
+    compares the lowest number with one in the middle of the range, which is rounded to either end.
+
+    Args:
+        metric: the metric.
+        answers: the answers, from `extremes`.
+        lives: for each answer, a life with this answer in every window.
+        paid: the number of windows that the lifetime ceiling pays for, at most `MONTH`.
+
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -181,7 +190,12 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield a game in which all charged answers differ, and games in which one answer differs."""
+    """Yield the games in which an attack sees the reports on all metrics in one window.
+
+    In the first game, the two lives differ in the answers to all metrics or, if the ceilings do not
+    pay for all in one window, to as many as they pay for. In each other game, the lives differ in
+    the answer to one metric.
+    """
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
     paid = list(_paid_together(registry))
@@ -217,7 +231,7 @@ def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
 
 
 def permanent_claim_of(metric: Metric, windows: int = MONTH) -> PrivacyClaim:
-    """Return the claim about several windows with an unchanging permanent answer."""
+    """Return the claim about the reports of several windows, for an unchanged permanent answer."""
     return PrivacyClaim(as_float(min(windows * metric.epsilon_nanos, metric.channel.permanent_nanos)))
 
 
@@ -226,13 +240,13 @@ def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
 
 
 EFFORT_IN_ALL = 280_000
-"""The default cost of an audit, in windows: two to three minutes on an otherwise idle core."""
+"""The default sum of `GameGroup.effort`: two to three minutes on an otherwise idle core."""
 
 MOST_REPORTS = 20_000
-"""The default maximum number of reports of each answer. Audits of few questions reach it."""
+"""The maximum number of reports of each answer by default. Audits of few questions reach it."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
-"""The observations of each device, window by window, for each life."""
+"""For each life, the observations of its devices, window by window."""
 
 
 class Finding(Record, frozen=True, kw_only=True):
@@ -354,7 +368,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return a game's observations: of single windows, or of a device's first windows together."""
+    """Return a life's observations in a game, one for each window or one for each device."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

@@ -1,23 +1,28 @@
-"""Walks of channels of vectors and texts: all paths at a toy size, and a few at full size.
+"""The exact audit of vectors and texts: all outcomes of coins at a toy size, a few at full size.
 
-A report of a vector has s * (2 D - s) paths in each of B rotations, which are too many to walk if D
-is in the hundreds. Privacy depends on one condition: for every vector and rotation, exactly s of
-the 2 D axes must be favored. Each symbol then has one of two probabilities, whose ratio is the
-largest ratio of any pair of vectors. Vectors that favor disjoint axes, such as opposite vectors,
-have this ratio.
+**Vectors.** A report of a vector of dimension D names one of B rotations and one of the 2 D signed
+axes (see `rotated_axes`). In each rotation, s axes near the vector are *favored*: they are more
+likely than the others. The coins of a report have more than s * (2 D - s) outcomes in each
+rotation, which are too many to run if D is in the hundreds. Privacy depends on one condition: for
+every vector and rotation, exactly s axes must be favored. Each symbol then has one of two
+probabilities, and no pair of vectors has a larger ratio than that of these two. Vectors that favor
+different axes, such as opposite vectors, have this ratio.
 
-The walk of vectors therefore has two parts. In dimension `LOW`, all paths of a few vectors, among
-them opposite vectors, are walked through the device's code at the same epsilon. At full size, the
-audit counts the favored axes of the corresponding vectors in some rotations. It also scripts the
-coins that choose a certain axis, and checks that the report is this axis. With the same coins, a
-few answers must give the same reports as the vectors that encode them.
+The audit of vectors therefore has two parts. In dimension `LOW`, the device's code is run at the
+same epsilon with all outcomes of coins, for a few vectors, two of which are opposite. At full size,
+the audit counts the favored axes of a few vectors in some rotations. It also runs the device's
+code with coins that choose a certain axis, and checks that this axis is reported. With the same
+coins, a few answers must give the same reports as the vectors that encode them.
 
-A report of a text has about 10**9 paths. Privacy depends on two conditions: the probability of a
-group must not depend on the text, and the geometry must randomize the text's cell in this group.
-The walk therefore covers all paths of all texts through the device's code, for an alphabet of two
-letters, at most three letters per text, and a geometry of 13 points at the same epsilon. At full
-size, the audit scripts the coins for a certain group and a certain symbol of the geometry, and
-checks that the report has both.
+**Texts.** A text has a *cell* (an integer) in each of several *groups*. A coin draws a group, and a
+*geometry*, which is a channel, randomizes the text's cell in this group (see `grouped_geometry`).
+The coins have about 10**9 outcomes. Privacy depends on two conditions: the probability of a group
+must not depend on the text, and the geometry must randomize the cell.
+
+In the first part of the audit of texts, the device's code is run with all outcomes of coins for all
+texts of at most three letters from an alphabet of two, and for a geometry of 13 points at the same
+epsilon. At full size, the code is run with coins that choose a certain group and a certain symbol
+of the geometry, and the report must have both.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ ROTATIONS: Final = 2
 """The number of rotations at toy size."""
 
 SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
-"""The first coordinates of the walked vectors. The first two vectors are opposite."""
+"""The first coordinates of the audited vectors. The first two vectors are opposite."""
 
 LETTERS: Final = "ab"
 
@@ -69,7 +74,7 @@ TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters 
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof about a report of vectors.
+    """Return the proof about a report of a metric whose answers are encoded as vectors.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -113,7 +118,7 @@ def at_full_size(channel: RotatedAxes) -> Iterator[str]:
 
 
 def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: Sequence[int]) -> Iterator[str]:
-    """Yield a sentence if scripted coins for an axis do not lead to this axis."""
+    """Yield a sentence if coins that choose a certain axis lead to a report of another axis."""
     rest = [axis for axis in range(2 * channel.dimension) if axis not in set(axes)]
     for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
         coins = Script(rotation, keep, place % len(axes), place % len(rest))
@@ -134,7 +139,7 @@ def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield some answers; for a model, all features are in their first or last cells."""
+    """Yield some answers. For a model, all features have their first values, or all their last."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -165,7 +170,7 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof about a report of texts.
+    """Return the proof about a report of a metric whose answers are texts.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -189,7 +194,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain of few texts, for which the same code runs as for the given domain."""
+    """Return a domain with few texts. The SDK runs the same code for it as for the given domain."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover)
 
 
