@@ -1,18 +1,22 @@
-"""The allocation of epsilons that minimizes the largest error, relative to its target.
+"""The division of a total epsilon among metrics that minimizes the largest error.
+
+Each metric has a target for its error, and an error is measured as a multiple of its target. For
+instance, errors of 3 and 2 points with targets of 2 and 1 points are multiples of 1.5 and 2, and
+the larger multiple, 2, is minimized.
 
 The error of a metric is the standard error of a share if all shares are equal, or the standard
 error of a mean in the worst population. The variance is the sum of two parts: the variance of the
 answers themselves, and noise that falls with epsilon almost like e**epsilon / (e**epsilon - 1)**2.
 This formula is exact for randomized response, and for subset selection of many values (Ye & Barg
-2018, theorem III.1). The noise of the real channel at one epsilon therefore determines a curve: the
-error of the metric at every epsilon. Bisection finds the epsilons at which all errors are the same
-multiple of their targets. The curves are then recomputed from the channels at these epsilons, and
-so on until the epsilons no longer change.
+2018, theorem III.1). From the noise of the metric's real channel at one epsilon, the formula gives
+a curve, which approximates the error of the metric at every other epsilon. Bisection finds the
+epsilons at which all errors are the same multiple of their targets and the total is used up. The
+curves are then recomputed from the channels at these epsilons, and so on until the epsilons no
+longer change. For each candidate epsilon, the metric's channel is built again from its definition.
 
-If a device answers only some of the questions in a window (``sample``), fewer devices answer each
-question, but with a larger epsilon. The search tries every number of answers per window.
-
-For each candidate epsilon, the metric's channel is built again from its definition.
+If a device answers only some of the questions in a window (``strategy = "sample"``), fewer devices
+answer each question, but with a larger epsilon. The search tries every number of answers per
+window.
 """
 
 from __future__ import annotations
@@ -44,32 +48,36 @@ from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
 
 LOST = 1 + 2.0**-44
-"""The factor that compensates for the rounding of floats, so that 2 is not written as 1.99999.
+"""The factor by which an epsilon is multiplied before it is rounded down to `DIGITS` digits.
 
-The factor cannot hide a real excess over the total, which would be larger.
+Without the factor, a float just below 2 would be written as 1.99999. The factor is so close to 1
+that it cannot hide a real excess over the total.
 """
 
 DIGITS = 6
-"""The number of significant digits of an epsilon. More would change errors by a millionth."""
+"""The number of significant digits of an epsilon. More would change errors by a millionth at most.
+"""
 
 HIGHEST: Final = 2.0**64
-"""Errors are always between the targets divided and multiplied by this factor."""
+"""The largest multiple of the targets that is considered. Its inverse is the smallest multiple."""
 
 HALVINGS: Final = 60
-"""The number of bisections, which locate the multiple's logarithm to the precision of a float."""
+"""The number of bisection steps, which find the multiple of the targets to a float's precision."""
 
 RESOLVED: Final = 2.0**-100
-"""A lower bound on the noise at any valid epsilon, relative to the noise at an epsilon near 1.
+"""A lower bound on the noise at any valid epsilon, as a fraction of the noise at an epsilon near 1.
+It prevents divisions by zero.
 """
 
 ROUNDS: Final = 8
 """The maximum number of rounds, each of which computes all curves. Four rounds are usual.
 
-More are needed only if two designs of a mechanism alternate.
+More are needed only if a mechanism has two designs, each of which leads to an epsilon at which the
+other is better.
 """
 
 STILL: Final = 1e-4
-"""The relative change up to which an epsilon counts as unchanged.
+"""The relative change up to which an epsilon counts as unchanged between two rounds.
 
 Such a change of an epsilon changes the error by about the same fraction.
 """
@@ -125,7 +133,8 @@ class _Candidate:
         metrics: the metrics, with their real channels.
         answers: the number of questions that a device answers in a window. None if it answers all
             of them.
-        variances: the variance of one report of each metric, shape (metrics,).
+        variances: for each metric, the variance of its figure times the number of reports, shape
+            (metrics,).
         errors: the standard error of each metric, multiplied by the square root of the number of
             devices, shape (metrics,).
         texts: the epsilons as they would be written in the registry; empty for the epsilons in the
@@ -150,7 +159,7 @@ class _Candidate:
 def allocate(
     text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
 ) -> Allocation:
-    """Return the epsilons for a registry that minimize the largest error.
+    """Return the epsilons for a registry that minimize the largest multiple of a target error.
 
     Args:
         text: the registry's TOML.
@@ -196,14 +205,17 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the minimum cost of a window: of one question with ``sample``, otherwise of all."""
+    """Return the cost of all reports in a window at the lowest epsilon that is allowed.
+
+    With ``sample``, this is the cost of a single question, the one with the most reports.
+    """
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
     return reports * int(LEAST_EPSILON * NANOS)
 
 
 def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
-    """Yield candidates with real channels, each closer to the best allocation."""
+    """Yield one candidate in each round, usually closer to the best allocation than the last."""
     registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):
@@ -218,7 +230,10 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the best number of answers, or None if all are asked, and the best epsilons."""
+    """Return the best number of answers in a window, and the best epsilons.
+
+    The number is None if a device answers all questions.
+    """
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
     filled = {answers: curves.fill(total, answers) for answers in range(1, curves.targets.size + 1)}
@@ -321,7 +336,7 @@ class Candidates:
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as text for a registry, rounded down except for errors of floats."""
+    """Return an epsilon as text for a registry, rounded down to `DIGITS` significant digits."""
     number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
@@ -366,7 +381,8 @@ class Curves:
     Attributes:
         targets: the target standard errors, in the metrics' units.
         floor: the variance of one answer without perturbation, in squared units.
-        noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
+        noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2. This product is
+            treated as the same for every epsilon.
         most: the largest allowed epsilons.
         reports: the number of reports of each metric in a window of the budget.
 
@@ -391,7 +407,7 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest multiple of the targets within the budget, and the epsilons.
+        """Return the smallest multiple of the targets that a total allows, and its epsilons.
 
         Args:
             total: the epsilon that all reports of a window may cost together.

@@ -1,9 +1,10 @@
 """The privacy loss of one report if only the tally is published, and users trust the collector.
 
-The local epsilon of a report limits what any reader of this report can learn. If the collector
+The *local* epsilon of a report limits what any reader of this report can learn. If the collector
 publishes only the tally of a closed window, the report also hides among the other reports in the
-tally. The tally is then (epsilon, delta)-private with a far smaller epsilon, called *central*. This
-is true only under the following assumptions, which the tally cannot show:
+tally; this is called amplification. The tally is then (epsilon, delta)-private with a far smaller
+epsilon, called *central*. This is true only under the following assumptions, which the tally cannot
+show:
 
 * The collector, the store, and everybody who can read them publish only tallies of closed windows.
   If a growing tally is read twice, the difference between the readings contains only a few reports.
@@ -33,17 +34,19 @@ STEP = 2.0**-20
 """The maximum relative excess of the returned epsilon over the smallest valid one."""
 
 MOST_STEPS = 20
-"""The number of steps before bisection takes over. Eight are usual for 1,000 or more reports."""
+"""The maximum number of steps of false position (see `_enclosed`) before bisection takes over.
+Eight are usual for 1,000 or more reports.
+"""
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
-    """Return the epsilon of a tally at a delta, rounded up and never above the local epsilon.
+    """Return the central epsilon of a tally at a delta, rounded up.
 
-    See `estimator.plan.blanket`.
+    The result is never above the local epsilon. `estimator.plan.blanket` has the proof.
 
     Args:
         reports: the number of reports in the tally, at least 1.
-        blanket: the blanket of each report's channel.
+        blanket: the privacy blanket of the channel of the reports.
         delta: the delta, from 0 to 1. At 2**-100 and below, no amplification can be proved.
         dishonest: the number of reports that may be fabricated or otherwise known to an attacker.
             The victim's own report is assumed to be honest.
@@ -70,7 +73,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return two close epsilons, one with a delta that is too large and one with a valid delta.
+    """Return two close epsilons: one at which delta is too large, and one at which it is not.
 
     As a function of the square of epsilon, the logarithm of delta is nearly a straight line, so
     this uses false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois
@@ -125,7 +128,7 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
 
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return epsilon and delta, rounded up, if nobody knows which devices were selected.
+    """Return a tally's epsilon and delta, rounded up, if nobody knows who was selected to report.
 
     The results are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018,
     "Privacy amplification by subsampling", theorem 9 (a sample of fixed size without replacement;
@@ -151,14 +154,14 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
 
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
-    """Return the distribution that determines a tally's delta at an epsilon, rounded up.
+    """Return the distribution from which a tally's delta at each epsilon is computed.
 
     Args:
         reports: as for `shuffled_epsilon`.
         blanket: as for `shuffled_epsilon`.
         dishonest: as for `shuffled_epsilon`.
-        tail: the probability that is cut off on each side of a sum over all reports, and added to
-            delta.
+        tail: the probability of the values that are ignored at each end of a sum over all reports.
+            It is added to delta.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.
@@ -187,7 +190,7 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 @lru_cache(maxsize=2**12)
 def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
-    """Return the epsilon of a tally. Results are cached, because windows are often shown again."""
+    """Return `shuffled_epsilon`. Results are cached, because windows are often shown again."""
     return shuffled_epsilon(reports, blanket, delta)
 
 

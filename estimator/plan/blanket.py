@@ -1,15 +1,20 @@
 """The privacy blanket: an upper bound, in floats, on what a tally reveals about one report.
 
-The blanket of a channel consists of the smallest probability of each symbol y over all answers. The
-sum of these probabilities is gamma. For any answer, a report can be regarded as drawn from the
-blanket with probability gamma. Let R0 and R1 be the distributions of the symbol for the victim's
-two possible answers, u = R0 / blanket and v = R1 / blanket. Consider an observer who knows all
-other reports that are not drawn from the blanket. Even this observer cannot distinguish the
-victim's report from the remaining reports. The hockey-stick divergence at an epsilon is then
-E[max(0, W_1 + ... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with
-probability gamma, and otherwise 0. This value bounds the divergence of the tallies, so it is the
-delta (Balle, Bell, Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO,
-section 5). No decomposition gives a smaller bound (Su et al. 2025, "Decomposition-based optimal
+The blanket of a channel consists of the smallest probability of each symbol over all answers. The
+sum of these probabilities is gamma. For instance, yes and no at epsilon ln 3 are sent with
+probabilities 3/4 and 1/4, so the blanket has 1/4 for each symbol, and gamma is 1/2. Whatever the
+answer, a report can be regarded as drawn from the blanket with probability gamma, and from a
+distribution that depends on the answer otherwise.
+
+One of the n reports in a tally is the victim's. Let R0 and R1 be the distributions of its symbol
+for the two answers that an observer wants to tell apart, u = R0 / blanket and v = R1 / blanket.
+Consider an observer who knows all other reports that are not drawn from the blanket. Even this
+observer cannot distinguish the victim's report from the remaining reports. The hockey-stick
+divergence at an epsilon is then E[max(0, W_1 + ... + W_n)] / n. Each W is independently, with
+probability gamma, the value of u - e^epsilon v at a symbol drawn from the blanket, and otherwise 0.
+The divergence of the tallies is at most this value, which is therefore a valid delta (Balle, Bell,
+Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No other
+decomposition of the reports gives a smaller bound (Su et al. 2025, "Decomposition-based optimal
 bounds for privacy amplification via shuffling", arXiv 2504.07414). The bound remains valid if the
 blanket is replaced by any smaller one.
 
@@ -28,18 +33,20 @@ numbers are enough:
 A larger a moves weight from *both* and *neither* to the two corners that are apart. W is larger at
 one of these corners, and smaller at the other, while the mean of W does not change. This is a
 mean-preserving spread, so the worst pair is the one with the largest total variation distance. If
-this distance is unknown, the largest a without a negative weight is used. The distribution of a
-randomly drawn input is a mixture of distributions, so its total variation distance is no larger.
+this distance is unknown, the largest a without a negative weight is used. An answer that is encoded
+as one of several inputs at random has a mixture of their distributions, and the total variation
+distance of two mixtures is no larger.
 
 If a channel's blanket is unknown, max(R0, R1) / r is used as a lower bound, so that u or v is r. By
 the same argument, all weight is apart in the worst case: a = 1 / (r + 1). Randomized response is
 this worst case, and is therefore the worst of all channels with the same epsilon.
 
-Of the n reports, K are apart. Each of these is of the first kind, (r, 1), with probability one
-half, and N is the number of reports of the first kind. G is the number of reports in *neither*,
-plus r times the number of reports in *both*. For x = e^epsilon, the sum of all W is (r - 1) (x + 1)
-(N - K / 2) - (x - 1) (K (r + 1) / 2 + G). The expected positive part of this sum, f(G), has a
-closed form for each K and G, and is decreasing and convex in G. Between two nodes, f lies below the
+Of the n reports, K are apart, which means that they are drawn from one of the two corners *apart*.
+Each of these is at the corner (r, 1) with probability one half, and N is the number of reports at
+this corner. G is the number of reports in *neither*, plus r times the number of reports in *both*.
+For x = e^epsilon, the sum of all W is (r - 1) (x + 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G).
+Its expected positive part over N, f(G), has a closed form for each K and G, and is decreasing and
+convex in G. f is computed at a few values of G, the *nodes*. Between two nodes, f lies below the
 chord. The chord lies below the geometric interpolation between the nodes, times e^(L^2 / 8), where
 L is the difference between the logarithms of f at the nodes (Hoeffding 1963, lemma 1). This bounds
 the maximum of f(g) e^(t g) between nodes for any t. E f(G) is at most this maximum times E e^(-t
@@ -69,19 +76,19 @@ EXACT_BELOW = 32
 FIXED_ERROR = 2.0**-43
 """A bound on rounding errors: about a thousand units in the last place.
 
-The bound exceeds the sum of the rounding errors of a few numbers below 128, and the relative error
-of the continued fraction.
+The bound exceeds the sum of the rounding errors of a few numbers below 128. It also exceeds the
+relative error of the continued fraction in `fair_tail_floor`.
 """
 
 ERROR_PER_STEP = 2.0**-46
-"""The error of a logarithm per unit of distance from the mean.
+"""A bound on the rounding error in `log_mass_ceiling` per unit of distance from the mean.
 
 Digits are lost if two terms nearly cancel. Such terms are at most 40 times the distance from the
-mean.
+mean number of successes.
 """
 
 DEPTH = 32
-"""The number of terms of the continued fraction that computes the tail.
+"""The number of terms of the continued fraction in `fair_tail_floor`.
 
 This number is even, so that omitting all further terms makes the tail smaller. Far from the mean,
 where delta is small, the omitted terms change less than the last digit.
@@ -168,7 +175,7 @@ def _deviance(count: Floats, mean: Floats) -> Floats:
 
 
 MOST_REPORTS = 2**33
-"""The maximum number of reports that are counted. Ignoring further reports cannot lower delta.
+"""The maximum number of reports that are taken into account. More reports could only lower delta.
 
 The computing time grows with the square root of this number.
 """
@@ -179,16 +186,17 @@ MOST_EPSILON = 64.0
 BUCKETS = 512
 """The number of buckets (ranges) into which the values of K are divided.
 
-A bucket is treated as a single value. Its number of coins is its largest K, for which the sum of
-the coins is most spread out. Its loss is that of its smallest K. Buckets can therefore only raise
+A bucket is treated as a single value, in two ways. The number of fair coins that determine N is the
+bucket's largest K, because the sum of these coins is then most spread out. The amount that is
+subtracted in the sum of all W is that of the bucket's smallest K. Buckets can therefore only raise
 delta. With 10**4 reports or more, they raise delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
-"""The maximum number of nodes of G (see above), for all K together."""
+"""The maximum number of nodes, which are values of G at which f is computed, for all K together."""
 
 STEP = 0.125
-"""The approximate decrease of log f between adjacent nodes. It is larger if nodes run out."""
+"""The approximate decrease of log f between adjacent nodes. It is larger if `POINTS` is reached."""
 
 TAIL = 2.0**-100
 """The probability of the ignored values of K, and of G, on each side of the mean."""
@@ -233,7 +241,8 @@ class Blanket:
         The relative error of each number is a few times 2^-53. `Shuffled` rounds up by more than
         this.
         """
-        # a set can lack any member, so sets have the same blanket as their members
+        # for every symbol, some set has no member that the symbol favors; so the blanket of sets is
+        # the blanket of their members, from `last_step`
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
         if total is None or worst.local_epsilon > MOST_EPSILON:
             return worst
@@ -245,7 +254,7 @@ class Blanket:
 
     @property
     def rest(self) -> float:
-        """The probability that a report is not apart, 1 - 2 a, computed without cancellation."""
+        """The probability 1 - 2 a that a report is not apart, computed without cancellation."""
         return self.both + self.neither + (self.apart + self.both) * math.expm1(self.local_epsilon)
 
 
@@ -268,7 +277,7 @@ class Shuffled:
         least: the smallest K of each bucket, in ascending order.
         most: the largest K of each bucket.
         weights: the probability of each bucket, rounded up.
-        tail: the probability of the values of G that are ignored on each side.
+        tail: the probability of the values of G that are ignored at each end.
         missed: the probability of all K outside the buckets, rounded up.
 
     """
@@ -283,7 +292,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the distribution for a number of honest reports, without the tails."""
+        """Return the distribution for some honest reports, without the least likely values of K."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -340,9 +349,10 @@ class Shuffled:
     def _excess(self, epsilon: float, sums: Floats) -> Floats:
         """Return f for each K and each G, rounded up; shape (buckets, nodes).
 
-        The result is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N
-        >= t), where t is the smallest N for which the sum of all W is above 0. If rounding changes
-        t by one, the result hardly changes, because the additional or missing term is nearly 0.
+        Let x be e^epsilon, and t the smallest N for which the sum of all W is above 0. The result
+        is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t). If
+        rounding changes t by one, the result hardly changes, because the additional or missing term
+        is nearly 0.
         """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
@@ -366,7 +376,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return the values that a report not apart may add to G, with their probabilities."""
+        """Return what a report may add to G, given that it is not apart, with the probabilities."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -391,12 +401,19 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the probability of ignored tails, which are assumed to reveal everything."""
+    """Return the probability of the ignored values, which are assumed to reveal everything."""
     return tail * (below + above)
 
 
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
-    """Return the smallest N for which the sum of all W is above 0."""
+    """Return the smallest N for which the sum of all W is above 0.
+
+    Args:
+        coins: K, the numbers of reports that are apart.
+        loss: the amount that is subtracted in the sum of all W.
+        swing: the amount by which the sum rises with N.
+
+    """
     odd = coins % 2
     above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1
     return np.minimum(above, coins + 1)

@@ -1,6 +1,8 @@
 """The maximum privacy loss of a device in a window, in a month, in a year and over its life.
 
-Sums are exact integers, and are bounded by the ceilings in the same way as in the ledger.
+Epsilons are added up as exact integers, in billionths. Each sum is limited by the ceilings that
+the device's ledger enforces. At a small delta, several reports together reveal less than
+the sum of their epsilons; how much less follows from the distribution of the privacy loss.
 
 The privacy loss of a symbol, for a pair of answers, is the logarithm of the ratio of the symbol's
 two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
@@ -14,11 +16,12 @@ smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated dif
 section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
 FFT"). For randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh &
 Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes are rounded up to the points of a common grid. The probability of tails that are cut off is
-added to delta.
+sizes are rounded up to the points of a common grid. The largest and the smallest sums, which are
+very unlikely, are cut off, and their probability is added to delta.
 
-If a ceiling and not the calendar limits the reports, the device may have sent any mixture of
-reports. The loss is then bounded by its moments, with the costliest mixture for each order. This is
+If a ceiling limits the number of reports, and not the calendar, the device may have sent any
+mixture of reports on different metrics. The loss is then bounded by its moments, which are the
+means of exp(order * loss). For each order, the mixture with the largest moment is assumed. This is
 a Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section
 4), so the bound is also valid if earlier answers determine later questions.
 """
@@ -56,11 +59,12 @@ from estimator.statistics.confidence import bisected
 CELLS = 2**16
 """The number of points of the grid.
 
-Rounding increases the sum of a hundred different losses by less than 1/500 of the span.
+Rounding to the grid increases the sum of a hundred different losses by less than 1/500 of the
+distance between the largest and the smallest sum.
 """
 
 CUT = 2.0**-12
-"""The fraction of delta that is reserved for the probability of all tails that are cut off."""
+"""The fraction of delta that is reserved for the rare sums of losses that are cut off."""
 
 ROUNDING = 1 + 2.0**-40
 """A factor that compensates for the rounding of floats in a sum of losses."""
@@ -81,7 +85,7 @@ With more reports, moments bound the loss.
 
 
 def loss_of(channel: Channel) -> PrivacyLoss:
-    """Return the privacy loss of one report of a channel, given any earlier reports."""
+    """Return the privacy loss of one report, which is valid whatever earlier reports were."""
     worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
@@ -140,8 +144,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of all reports in a horizon.
 
-    The ledger's ceilings bound this sum. If a browser may wipe the ledger, they bound only the sum
-    of a single window.
+    The ledger's ceiling on deltas bounds this sum. If a browser may wipe the ledger, this ceiling
+    does not bound the sum of a month or a year.
     """
     budget = registry.budget
     attos = sum(
@@ -157,12 +161,12 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
     """Return the smallest epsilon that can be proved for a delta.
 
     Args:
-        possible: the reports that are possible within the ceiling.
-        together: the same reports if every question is answered. If questions are drawn, only the
-            reports with the largest epsilons. Each of these is treated as a report of the worst
-            channel with its epsilon, because a question with a smaller epsilon may reveal more and
-            be drawn instead.
-        most: the ceiling, in billionths of epsilon.
+        possible: for each metric, the maximum number of reports.
+        together: like ``possible`` if devices answer every question. If they answer only some
+            questions, which are drawn, only the reports with the largest epsilons. Each of these is
+            treated as a report of the worst channel with its epsilon, because a question with a
+            smaller epsilon may reveal more and be drawn instead.
+        most: the ceiling on the sum of all epsilons, in billionths.
         delta: the requested delta minus the sum of the reports' own deltas.
 
     """
@@ -187,7 +191,7 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss of a metric's report, ignoring delta. Deltas are summed separately."""
+    """Return the loss of a metric's report without its delta. `own_delta` adds up the deltas."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
@@ -196,7 +200,8 @@ class PrivacyLoss(NamedTuple):
 
     Attributes:
         epsilon: the largest loss, rounded up.
-        extreme: the probability, under the more likely answer, that the loss is epsilon.
+        extreme: the probability that the loss is epsilon, given the answer that makes this loss
+            more likely. For instance, 3/4 for yes and no at epsilon ln 3.
         delta: the probability that the loss is unbounded.
 
     """
@@ -239,9 +244,10 @@ class _LossDistribution:
     unbounded: float = 0.0
 
     def cut(self, tail: float) -> _LossDistribution:
-        """Return the distribution without tails.
+        """Return the distribution without its largest and its smallest points.
 
-        The upper tail counts as unbounded. The lower tail is moved to the lowest remaining point.
+        At each end, points are removed whose probabilities add up to at most ``tail``. The largest
+        sums then count as unbounded, and the smallest as the lowest remaining point.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -250,7 +256,7 @@ class _LossDistribution:
         return _LossDistribution(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
 
     def plus(self, other: _LossDistribution) -> _LossDistribution:
-        """Return the distribution of the sum of two losses, without loss of digits."""
+        """Return the distribution of the sum of this and another loss, without loss of digits."""
         unbounded = 1 - (1 - self.unbounded) * (1 - other.unbounded)
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
@@ -259,7 +265,7 @@ class _LossDistribution:
 
         Args:
             reports: the number of reports.
-            tail: the maximum total probability to cut off on each side.
+            tail: the maximum total probability to cut off at each end.
 
         """
         share, doubled, summed = tail / (4 * reports), self, _LossDistribution(0, np.ones(1))

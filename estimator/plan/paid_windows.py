@@ -1,9 +1,10 @@
-"""The windows in which the ceilings allow every answer that a device is asked for.
+"""The windows for which a device's budget certainly pays: it can answer every question it is asked.
 
-Each sum is the maximum that a device may have been charged by a given day, in any order of its
-answers. The charge of a window counts as soon as the window begins, and in every month that the
-window overlaps. If questions are drawn, the costliest questions count. If all sums are within the
-ceilings, the budget certainly pays for all answers. Otherwise, a ceiling may prevent some answers.
+For each day, this module computes the largest epsilons and deltas that a device may have been
+charged by the end of this day. The charge of a window counts as soon as the window begins, and in
+every month that the window overlaps. If a device answers only some questions, which are drawn, the
+costliest questions count. If all of these sums are within the ceilings of ``[budget]``, the budget
+certainly pays for all answers. Otherwise, a ceiling may prevent some answers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from estimator.results.estimate import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10
-"""The number of years that a plan covers if a question does not expire."""
+"""The number of years that a plan looks ahead if a question does not expire."""
 
 DAY: Final = timedelta(days=1)
 
@@ -43,7 +44,7 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows of a question in which every asked device has enough budget to answer."""
+    """The windows of a question for which the budget of every device certainly pays."""
 
     paid: Annotated[int, says("the number of paid windows.")]
     windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
@@ -54,14 +55,14 @@ class PaidWindows(Record, frozen=True):
 
 
 class _Begun(NamedTuple):
-    """A window that has begun, and its maximum cost."""
+    """A window that has begun, and the maximum that a device may be charged for it."""
 
     last_day: date
     cost: Cost
 
 
 class _Sums:
-    """The maximum amounts that may have been charged, day by day."""
+    """The maximum epsilons and deltas that a device may have been charged, day by day."""
 
     def __init__(self, registry: Registry, today: date) -> None:
         self._registry = registry
@@ -73,7 +74,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the maximum total charges by the end of that day."""
+        """Add the next day, and return the maximum sums of charges by the end of that day."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -130,8 +131,8 @@ class _Sums:
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
     """Return the periods in which ceilings may prevent an answer, in chronological order.
 
-    With ``pace``, there are no such periods, because a device answers only in as many windows as
-    the ceilings allow (see `participations`).
+    With ``strategy = "pace"``, there are no such periods, because a device answers only in as many
+    windows as the ceilings allow (see `participations`).
     """
     end = _end(registry, today)
     exhausted: list[Exhaustion] = []
@@ -151,14 +152,17 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day before a ceiling is renewed, or None for a lifetime ceiling."""
+    """Return the last day before a ceiling begins again, or None for a lifetime ceiling."""
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric for which budget is guaranteed, or None for all windows."""
+    """Return the windows of a metric for which the budget certainly pays.
+
+    Return None if it pays for all windows.
+    """
     if not exhausted:
         return None
     # A count is charged after its window has ended. The next window may be charged before that.
@@ -170,7 +174,10 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the paid windows until a day. They are cached, because many metrics share them."""
+    """Return the windows until ``end`` for which the budget pays, or None if it pays for all.
+
+    Results are cached, because they are the same for many metrics.
+    """
     firsts = [exhaustion.first_day for exhaustion in exhausted]
     paid = windows = 0
     until: date | None = None
@@ -186,7 +193,7 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of windows in which a device answers with ``pace``.
+    """Return the fraction of windows in which a device answers with ``strategy = "pace"``.
 
     Until the last question expires, the device answers in as many windows as all ceilings allow.
     """
@@ -200,7 +207,7 @@ def _windows(registry: Registry, today: date) -> int:
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, the number of windows that it allows with ``pace``."""
+    """Return, for each ceiling, the number of windows in which it pays for all questions."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -216,7 +223,7 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
 
 
 def ceiling_notes(registry: Registry, today: date) -> list[str]:
-    """Return a sentence for each ceiling that may be too low for all requested answers."""
+    """Return a sentence for each ceiling that may be too low to pay for all answers."""
     budget = registry.budget
     device = "storage" if budget.may_be_wiped else "device"
     exhausted = exhaustions(registry, today)
@@ -255,7 +262,10 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield a sentence for each ceiling that is spent too early, because pacing ignores it."""
+    """Yield a sentence for each ceiling that may be spent too early with ``strategy = "pace"``.
+
+    The strategy divides only the lifetime ceiling evenly over the windows.
+    """
     if registry.budget.strategy is not Strategy.PACE:
         return
     windows, affordable = _windows(registry, today), _affordable(registry, today)
@@ -269,7 +279,7 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of budget windows from today on that end before ``day``."""
+    """Return the number of windows of the budget, from today's on, that end before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 
@@ -285,7 +295,7 @@ def _end(registry: Registry, today: date) -> date:
 
 
 def _last_day(metric: Metric, today: date) -> date:
-    """Return the last day on which a window of a metric may begin, within a plan's horizon."""
+    """Return the last day on which a window of a metric may begin, at most `YEARS` from today."""
     year = today.year + YEARS
     farthest = date(year, today.month, min(today.day, 28)) if year <= LATEST_YEAR else date(LATEST_YEAR, 12, 31)
     return farthest if metric.expires is None else min(metric.expires, farthest)

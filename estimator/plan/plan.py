@@ -1,6 +1,7 @@
 """A plan made before any data is collected: the precision of each metric, and the privacy loss.
 
-A sentence in the plan states how much all answers of a device reveal within a year.
+The precision says how large the errors of a metric's figures will be with a number of devices. The
+privacy loss says how much all answers of a device reveal within a period, such as a year.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import Z
 
 OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
-"""Ways to lower the yearly loss of a device that keeps its ledger."""
+"""Ways to lower the yearly privacy loss of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""Ways to lower the yearly loss of a browser, which may wipe its ledger. Wiping restarts the sums
-for lifetime and per_month.
+"""Ways to lower the yearly privacy loss of a browser. A browser may wipe its ledger, which contains
+the sums that ``lifetime`` and ``per_month`` limit. These sums then begin again at 0.
 """
 
 
@@ -63,7 +64,7 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return one sentence in a list if the answers of a year reveal too much, otherwise [].
+    """Return a list with a sentence if the answers of a year reveal too much, otherwise [].
 
     Args:
         nanos: the loss of the year in billionths of epsilon.
@@ -79,7 +80,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of a common text. A plan states how many devices are needed to find such a text."""
+"""The share of devices with a common text. A plan states how many devices find such a text."""
 
 DELTA: Final = 1e-6
 """The default delta, one in a million, for the epsilon of many reports together."""
@@ -92,12 +93,13 @@ class PlanRequest:
     Attributes:
         population: the number of devices.
         today: the UTC day on which the plan begins.
-        delta: the delta at which the tighter epsilons of a device are computed.
+        delta: the delta at which epsilons are computed that are smaller than sums of the reports'
+            epsilons: for all reports of a device together, and for a published tally.
         target_errors: the target standard errors by metric, in the metrics' units.
-        windows: the number of windows to evaluate together. None for one window or, with ``pace``,
-            for all windows over which the budget is spread.
-        people: the known distributions of numbers, by metric, which are used to suggest narrower
-            ranges.
+        windows: the number of windows over which errors are computed together. None for one window
+            or, with ``strategy = "pace"``, for all windows before the questions expire.
+        people: for metrics whose answers are known, the distribution of the numbers. The plan then
+            suggests narrower ranges.
 
     """
 
@@ -295,8 +297,9 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the average fraction of the devices that answer a question in a window.
 
-    The result includes the fraction of windows in which a device answers with ``pace``. It does not
-    include other answers that a ceiling prevents; see `MetricPlan.paid_windows`.
+    With ``sample``, a device answers only some of the questions. With ``pace``, it answers only in
+    some of the windows. The result does not account for answers that a ceiling prevents; see
+    `MetricPlan.paid_windows`.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -309,7 +312,9 @@ def answering(registry: Registry, today: date) -> Fraction:
 
 
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
-    """Return the number of windows to evaluate together, limited by what the ceilings pay for.
+    """Return the number of windows over which a metric's error is computed.
+
+    It is at most the number of windows for which the ceilings pay.
 
     With ``pace``, a device answers in only a few of the windows before the questions expire, so all
     of these windows are evaluated together.
@@ -371,7 +376,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share is detectable, or the mean's interval is as long as the range."""
+    """Return whether no share can be detected, or the mean's interval is as long as the range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -409,9 +414,10 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the central privacy loss of a window's tally, if the selected devices are secret.
+    """Return the privacy loss from a window's tally alone, if a fraction of devices reports.
 
-    With public strata, this is the loss of one stratum's tally if all strata have the same size.
+    The result is valid only if nobody knows which devices reported. Their fraction is ``part``.
+    With public strata, it is the loss from one stratum's tally if all strata have the same size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:
@@ -431,7 +437,7 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each number whose range needs no narrowing for the known answers."""
+    """Yield a sentence for each metric with known answers for which no better range exists."""
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (

@@ -1,8 +1,9 @@
 """The record of a deployment, in the form required by the registry of OpenDP and NIST (tier 3).
 
-Everything that follows from `metrics.toml` is computed: the protected data, the privacy parameters,
-the mechanisms, and the unprotected data. A placeholder that begins with `FILL_IN` marks each text
-that only the team can provide.
+This registry is a public list of systems that use differential privacy. Everything that follows
+from `metrics.toml` is computed: the protected data, the privacy parameters, the mechanisms, and the
+unprotected data. A placeholder that begins with `FILL_IN` marks each text that only the team can
+provide.
 
 Source: the schema of the Differential Privacy Deployments Registry as of 2026
 (opendp/deployments-registry-data on GitHub), by Ghazi, Nanayakkara & Vadhan.
@@ -28,7 +29,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""A note for each field with a guessed value, which lists the accepted values."""
+"""For each field whose value is a guess, a note with the accepted values."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -84,7 +85,7 @@ def as_yaml(record: Mapping[str, Any]) -> str:
 
 
 def _lines(table: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """Yield the lines of a mapping. Strings are quoted as in JSON, which YAML can read."""
+    """Yield the lines of a mapping as YAML. Strings are quoted as in JSON, which YAML can read."""
     for key, value in table.items():
         match value:
             case Mapping():

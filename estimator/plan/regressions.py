@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return a text if a new period of per_window allows devices to spend more, otherwise None."""
+    """Return how another budget window lets devices spend more, or None if it does not."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:
@@ -104,7 +104,7 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _cost(metric: Metric) -> str:
-    """Return a text on the cost of a metric for a device."""
+    """Return a text on what one report and a year's reports of a metric cost a device."""
     each = f"a report of one {metric.window} costs epsilon {_shown(metric.epsilon_nanos)}"
     year = f"and all reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
     return f"{each}, {year}, within the ceilings"

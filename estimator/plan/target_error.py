@@ -1,11 +1,15 @@
 """Target standard errors, and the smallest effects that a number of reports can detect.
 
-A share counts as detected if its 95% interval lies above 0. The interval is not corrected for other
-values. The smallest detectable share is detected with a probability of 80%. If the number of
-reports that support a value is binomial, the search has two steps. It finds the smallest number
-whose interval lies above 0, and then the share with which this number is reached in 80% of cases.
-Otherwise, the estimate is treated as normal, with the largest variance of any population with this
-share.
+A share counts as detected if its 95% interval lies above 0. The interval is computed as if there
+were only this value, without a correction for several values. The smallest detectable share is the
+share that is detected with a probability of 80%.
+
+A report *supports* a value if its symbol is more likely for this value than for most others. With
+some mechanisms, the number of reports that support a value has a binomial distribution. The search
+for the smallest detectable share then has two steps. It finds the smallest number of reports whose
+interval lies above 0, and then the share with which this number is reached in 80% of cases. With
+other mechanisms, the estimate is treated as normal, with the largest variance of any population
+with this share.
 """
 
 from __future__ import annotations
@@ -25,25 +29,28 @@ from estimator.statistics.confidence import EXACT_BELOW, FEW, POWER, Z_OF_POWER,
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
-"""The default target: one percentage point for a share, or one percent of the range for a mean."""
+"""The default target for the standard error: one percentage point for a share, or one percent of
+the range for a mean.
+"""
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the variance of one report in the worst population, in squared units.
+    """Return the variance of a metric's figure from a single report, in the worst population.
 
-    This is the variance of a share, or of a requested text's share. For a metric without shares, it
-    is the variance of the mean.
+    The figure is a value's share or the share of a requested text. For a metric without shares, it
+    is the mean. The variance is in squared units. With n reports, it is divided by n.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
 
 
 def usual_variance(metric: Metric) -> float:
-    """Return the variance of one report for equal shares; for a mean, in the worst population.
+    """Return the variance of a metric's figure from a single report, if all shares are equal.
 
-    The variance is in squared units. ``auto`` chooses mechanisms by this variance, because it falls
-    continuously with epsilon. The variance in the worst population jumps at epsilons where the best
-    design changes, because designs favor either rare or common values.
+    For a mean, it is the variance in the worst population. The variance is in squared units.
+    ``mechanism = "auto"`` chooses mechanisms by this variance, because it falls continuously with
+    epsilon. The variance in the worst population jumps at epsilons where the best design changes,
+    because designs favor either rare or common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -57,10 +64,10 @@ def usual_error(metric: Metric) -> float:
 
 
 def reports_needed(variance: float, error: float) -> int:
-    """Return the number of reports that reduces the standard error to a target.
+    """Return the number of reports with which the standard error is at most a target.
 
     Args:
-        variance: the variance of one report.
+        variance: the variance of the figure from a single report.
         error: the target standard error.
 
     """
@@ -68,10 +75,10 @@ def reports_needed(variance: float, error: float) -> int:
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""The normal quantile for detecting differences of strata in 9 of 10 cases.
+"""The normal quantile of 0.9, for differences between strata that are detected in 9 of 10 cases.
 
-Shares are detected in only 80% of cases. Comparisons of strata need more, because people who
-compare two releases also act when they see no difference.
+For shares, detection in 80% of cases is enough. For strata it is not, because people who compare
+two releases also act if they see no difference.
 """
 
 
@@ -82,7 +89,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
     comparisons. The result is None without reports.
 
     Args:
-        variance: the variance of the figure in one stratum, in the worst population, times n.
+        variance: the variance of the figure from a single report, in the worst population.
         reports: n, the number of reports in each stratum.
 
     """
@@ -93,8 +100,8 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
     """Return the smallest share that is detected with a probability of 80%, or None.
 
     Args:
-        squares: the mean squared scores of the channel.
-        reports: n, the number of reports.
+        squares: the channel's mean squared scores, which determine the variance of a share.
+        reports: the number of reports.
 
     """
     if reports < squares.metrics:
@@ -111,7 +118,16 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest count whose interval lies above the probability ``other``, or None."""
+    """Return the smallest number of supporting reports whose interval lies above ``other``.
+
+    Args:
+        other: the probability that a report supports a value that its device does not have.
+        reports: the number of all reports.
+
+    Returns:
+        The number. None if even the interval for all reports does not lie above ``other``.
+
+    """
 
     def is_above(count: int) -> bool:
         return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)

@@ -1,23 +1,25 @@
 """Planning for several windows together: a figure's error, and the smallest detectable change.
 
-As in a report (`estimator.report.same_people`), the same people may answer in every window. Let v
-be the variance of one report in the worst population. A part L of this variance may be the same in
-all windows (the lasting variance), and only v - L is new in each window. With n reports in each of
-k windows,
+A *figure* is an estimated share or mean. As in the command ``report``
+(`estimator.report.same_people`), the same people may answer in every window. Let v be the variance
+of a figure from a single report, in the worst population. A part L of this variance may be the same
+in all windows (the lasting variance), for instance because the same people answer. Only the rest,
+v - L, is new in each window. With n reports in each of k windows,
 
 * the variance of a figure over all k windows together is at most V / n, where V = L + max((v - L) /
-  k, min(v - L, m / n)), and m is the least noise for which intervals are normal (`LEAST_NOISE`);
+  k, min(v - L, m / n)), and m is the least noise with which intervals can be computed from the
+  normal distribution (`LEAST_NOISE`);
 * the variance of the change from the previous k windows to these k windows is at most 2 V / n + 2
   min(L, 1/4) / n, on a range of length 1. This maximum is reached if people give opposite answers
   before and after.
 
 If n (v - L) is below m, all of v counts as lasting.
 
-A change is detected if ``report --since`` states that the figure has been higher or lower since
-then. The command does so if the p-value is at most 5%, after correction for all compared figures of
-all questions. A change of z + z' times the standard error is detected with a probability of at
-least 80%. Here, z is the normal quantile of the corrected level, and z' is the normal quantile of
-0.8.
+The command ``report --since DAY`` states which figures have been higher or lower since a day. A
+change is *detected* if this command states it, which requires a p-value of at most 5% after
+correction for all compared figures of all questions. A change of z + z' times the standard error is
+detected with a probability of at least 80%. Here, z is the normal quantile of the corrected level,
+and z' is the normal quantile of 0.8.
 """
 
 from __future__ import annotations
@@ -51,17 +53,18 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
 """The number of windows in each period, by kind of window. A plan compares adjacent periods."""
 
 MIDDLE: Final = np.array([0.5])
-"""The share (or the mean on a range from 0 to 1) with the largest variance between people."""
+"""The share, or the mean on a range from 0 to 1, at which people's answers vary the most."""
 
 OPPOSED: Final = 0.25
 """The magnitude of the most negative covariance between a person's answers in two windows.
 
-This is the case if half of the people say yes, and all people give the opposite answer later.
+It is reached if half of the people say yes in one window, and everybody gives the opposite answer
+in the other window.
 """
 
 
 class Together(Record, frozen=True):
-    """The error, over several windows together, of a share or (without shares) of the mean."""
+    """The error of a share or, for questions without shares, of the mean, over several windows."""
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
@@ -86,7 +89,7 @@ class SeenChange(Record, frozen=True):
 
 
 class Variances:
-    """The contribution of one report to the variance of a figure, on a range of length 1."""
+    """The variance of a figure times the number of reports n, on a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
         """Split the variance ``worst`` into a lasting part and fresh noise."""
@@ -119,7 +122,10 @@ class Variances:
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
-    """Return the variances of a question's share or mean, or None if reports do not pool it."""
+    """Return the variances of a question's share or mean.
+
+    Return None for a figure that the command ``report`` never combines over several windows.
+    """
     if analysis.squares is not None:
         return Variances(analysis, analysis.squares.worst * analysis.factor**2)
     variance = analysis.mean_variance
@@ -127,12 +133,15 @@ def variances_of(analysis: Analysis[Any]) -> Variances | None:
 
 
 def width_of(analysis: Analysis[Any]) -> float:
-    """Return the length of the range of the planned figure, which is 1 for a share."""
+    """Return the length of the range of a question's share, which is 1, or of its mean."""
     return 1.0 if analysis.squares is not None else analysis.width
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error over several windows, or None without reports or without pooling."""
+    """Return the error over several windows, or None if there is none.
+
+    This is the case without reports, or if the command ``report`` never combines windows.
+    """
     variances = variances_of(analysis)
     if variances is None or reports == 0:
         return None
@@ -142,7 +151,8 @@ def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | 
 def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
     """Return the number of reports that each window needs for an error over several windows.
 
-    For figures that reports do not pool, this uses the error of a single window.
+    If the command ``report`` never combines windows of this question, the error is that of a single
+    window.
     """
     variances = variances_of(analysis)
     if variances is None:
@@ -163,14 +173,14 @@ def seen_changes(
 ) -> tuple[SeenChange, ...]:
     """Return the smallest detectable change for each period, or () if changes are not tested.
 
-    A period is left out if the ceilings do not pay for it and for the period before.
+    A period is left out if the ceilings do not pay for answers in this period and the one before.
 
     Args:
         analysis: the analysis of the question.
         reports: the number of reports in each window.
-        comparisons: the number of equal parts into which the significance level is divided.
-        paid: the number of windows in which this number of reports is expected. None for all
-            windows.
+        comparisons: the number by which the significance level is divided, from `comparisons`; 0 if
+            changes are not tested.
+        paid: the number of windows whose answers the ceilings pay for. None for all windows.
 
     """
     variances = variances_of(analysis)
@@ -188,10 +198,11 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return the divisor of the significance level for the figures of each question.
+    """Return, for each question, the number by which the significance level of a figure is divided.
 
     Every question and every stratum receives an equal part of the level, and divides this part
-    among its figures.
+    among its figures. For instance, with two questions without strata, of which the first has 3
+    figures, the level of each of these figures is divided by 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
