@@ -1,1 +1,1 @@
-"""Rehearsals, which run known answers through the real mechanisms before any release."""
+"""Rehearsals before a release: randomize known answers, and compare estimates with the truth."""

@@ -27,10 +27,10 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""The number of occurrences and the first row of each text in a metric's cells."""
+"""For each different content of a metric's cells, the number of occurrences and the first row."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""The maximum difference between the sum of shares and 1. It allows shares rounded to seven
+"""The maximum difference between 1 and the sum of a metric's shares, which may be rounded to seven
 digits.
 """
 
@@ -75,7 +75,7 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading.
         registry: the definitions of the metrics whose columns are read.
-        repeat: the number of devices that a row represents.
+        repeat: the number of devices that each row represents.
 
     Raises:
         AnswersError: if the table is invalid. The message names every mistake by row and column,
@@ -92,7 +92,9 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return devices with random answers, drawn by the given shares or, without shares, uniformly.
+    """Return a population whose answers are drawn at random.
+
+    A metric's answers have the given shares or, if none are given, are all equally likely.
 
     Args:
         registry: the metrics. Every device answers all of them.
@@ -182,7 +184,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are left out. Models get another reason than other metrics."""
+    """Return the metrics that are not rehearsed, with ``reason``, or `OF_MODELS` for a model."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -195,7 +197,7 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the positions of each metric's columns: one column, or one for each part."""
+    """Return the positions of each metric's columns: one, or one for each part of an answer."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)

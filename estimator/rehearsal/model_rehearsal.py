@@ -1,13 +1,18 @@
 """The expected quality of a model, measured before release on people it was not learned from.
 
-The table of answers has a column for each feature, and a column with the metric's name for the
-label. Each row is a different person, unless a column ``person`` names the person of each row. Each
-round holds back different people for the test, and draws devices, with replacement, from the rows
-of all other people. With more devices, the noise falls but the people remain the same. The result
-therefore measures the effect of noise, not the benefit of learning from more people.
+The measure is the AUC: the probability that the model gives a random person with the label yes a
+higher score than a random person with the label no. A model that predicts nothing has an AUC of
+0.5, and a perfect one an AUC of 1.
 
-A search finds the smallest number of devices for which privacy reduces the AUC by at most an
-allowed loss.
+The table of answers has a column for each feature, and a column with the metric's name for the
+label. Each row is a different person, unless a column ``person`` names the person of each row. A
+rehearsal has several rounds. Each round holds back different people for the test, and draws
+devices, with replacement, from the rows of all other people. With more devices, the noise falls but
+the people remain the same. The result therefore measures the effect of noise, not the benefit of
+learning from more people.
+
+`devices_for` finds the smallest number of devices for which privacy reduces the AUC by at most a
+given loss.
 """
 
 from __future__ import annotations
@@ -36,13 +41,13 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""The inverse of the fraction of people who are held back from learning: one in four."""
+"""One in this many people is held back from learning, for the test."""
 
 FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back: if possible, one with yes and one with no."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""The time of a tally's window. A tally must have a window, although a rehearsal has no time."""
+"""A time in the window of each tally. Every tally needs a window, although a rehearsal has none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +56,8 @@ class People:
 
     Attributes:
         answers: the answers as an app would record them.
-        groups: the index of each row's person, shape (rows,). All rows of a person are held back
-            together.
+        groups: the number of each row's person, from 0, shape (rows,). All rows of a person are
+            held back together.
 
     """
 
@@ -149,7 +154,7 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return the quality of a metric's model if it is learned from a number of devices.
+    """Return the quality of a metric's model if it is learned from the reports of some devices.
 
     Args:
         metric: a model with a yes/no label.
@@ -213,7 +218,10 @@ def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) 
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC without privacy for each round, with the same held-back people."""
+    """Return the AUC of each round without privacy.
+
+    With the same seed, the same people are held back as in `rehearse_model`.
+    """
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):
@@ -241,13 +249,15 @@ MOST_DEVICES: Final = 10**7
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The number of bisection steps after doubling. They find the number of devices within 9%."""
+"""The number of bisection steps in a search, after the number of devices has been doubled until it
+is enough. Three steps find the number within 9%.
+"""
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """The maximum number of rehearsals in a search, each with another number of devices."""
 
 DIGITS: Final = 2
-"""The number of significant digits of the candidate numbers of devices."""
+"""The number of significant digits to which numbers of devices are rounded up in a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +292,7 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Find the smallest number of devices that lose at most ``most_loss``, and return their loss.
+    """Find the smallest number of devices with which privacy costs at most ``most_loss`` of AUC.
 
     The number of devices is doubled until the loss is small enough. Bisection then searches between
     the last two numbers. A mean loss may be small by chance, so its standard error is added before
@@ -294,10 +304,10 @@ def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
         most_loss: the maximum loss of AUC, compared with a linear regression without privacy.
         rounds: the number of rounds for each number of devices, at least 2.
         seed: the seed of all randomness. The same people are held back for every number of devices.
-        advance: a function that is called with 1 after each number of devices.
+        advance: a function that is called with 1 after each number of devices that is tried.
 
     Returns:
-        The loss. None if even `MOST_DEVICES` devices lose more.
+        The number of devices, with the loss. None if the loss is larger even with `MOST_DEVICES`.
 
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)

@@ -1,8 +1,11 @@
 """The population of a rehearsal: the number of devices with each answer, and the true figures.
 
-An answer is parsed from a text. A `TrueAnswer` includes the probability of each channel input to
-which a device may convert the answer. A rehearsal shows the true figures next to the estimates, and
-counts how often intervals contain the true figures.
+A *figure* is a number such as a share, a mean or a quantile. A rehearsal shows the true figures
+next to the estimates, and counts how often intervals contain the true figures.
+
+Answers are parsed from text. A device converts an answer to an input of the channel, sometimes at
+random. For instance, it may round 2.25 to 2 or 3. A `TrueAnswer` therefore includes the probability
+of each input.
 """
 
 from __future__ import annotations
@@ -36,12 +39,13 @@ Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | No
 """An answer. Set members are in the domain's order, so that equal sets have equal values."""
 
 ROUNDING: Final = 1e-9
-"""The allowed rounding error when sums of weights are compared with a quantile's level."""
+"""The allowed rounding error in the share of devices up to a number, from which quantiles follow.
+"""
 
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The key under which the coverage of a whole distribution function is listed."""
+"""The key of the coverage of a whole distribution function, with all of its points together."""
 
 BAND: Final = "at_most"
 """The name of the statistic that consists of the points of a distribution function."""
@@ -74,7 +78,7 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Parse an answer from a text, or from several texts together.
+    """Parse an answer from a text, or from one text for each part of the answer.
 
     Raises:
         ValueError: if the text is not an answer. The message describes possible answers and omits
@@ -105,7 +109,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
-    """Return how often each answer was given. Texts such as 1 and 1.0 count as the same answer."""
+    """Add up how often each answer was given. Texts such as 1 and 1.0 are the same answer."""
     counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
@@ -142,7 +146,8 @@ class WeightedNumbers:
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
         """Return the quantile of each probability.
 
-        A quantile is the smallest number that at least this share of the devices do not exceed.
+        The quantile of p is the smallest number v for which at least a share p of the devices has a
+        number of at most v.
         """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
@@ -220,10 +225,10 @@ class Population:
         return mean
 
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
-        """Return the share of devices with each value that occurs.
+        """Return, for each value that occurs, the share of devices that have it.
 
-        For sets and texts, these are the shares of members. For a number by group, they are the
-        shares of groups.
+        If answers are sets of values or texts, the result contains the members of these sets. If an
+        answer is a pair of a group and a number, it contains the groups.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -288,11 +293,11 @@ _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
-    """Return the true value of each figure that has one, computed from weighted answers.
+    """Return the true value of each figure that has one.
 
     Args:
         population: the population that gives the answers.
-        weights: the weights of the answers, shape (len(answers),).
+        weights: the number or share of devices with each answer, shape (len(answers),).
         estimated: the estimates of the figures.
 
     """
@@ -335,7 +340,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""The function that computes each statistic's true figures, with NaN for unknown figures."""
+"""For each statistic, the function that computes its true figures. An unknown figure is NaN."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:

@@ -1,6 +1,7 @@
-"""A rehearsal, which runs known answers through the real mechanisms and compares the estimates.
+"""A rehearsal: draws reports for known answers, and compares the estimates with the true values.
 
-The resulting document is a report with the true value next to each figure.
+The reports are drawn from the distributions of the metrics' real mechanisms. The result is a
+document like that of the command ``report``, with the true value next to each figure.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time of a rehearsal's window. With the current window, the output for the same seed would
-change over time.
+"""The time that determines a rehearsal's window. If it were the current time, the output for the
+same seed would change from window to window.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
@@ -53,7 +54,7 @@ class RehearsedFigure(Figure, frozen=True, kw_only=True):
 
 
 class RehearsedFigures(Figures):
-    """Figures of a statistic, each with its true value.
+    """The figures of a statistic, each with its true value.
 
     Attributes:
         truths: the true value of each figure; None if unknown.
@@ -73,7 +74,7 @@ class RehearsedFigures(Figures):
             yield RehearsedFigure(**asdict(figure), truth=truth, holds=None if truth is None else holds(figure, truth))
 
     def part(self, labels: Sequence[FigureLabel], positions: slice | list[int]) -> RehearsedFigures:
-        """Return the figures at the given positions, with other labels."""
+        """Return the figures at the given positions, with new labels."""
         truths = self.truths
         chosen = truths[positions] if isinstance(positions, slice) else [truths[each] for each in positions]
         return RehearsedFigures(super().part(labels, positions), chosen)
@@ -139,7 +140,15 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
         coverage: Mapping[str, Coverage],
         texts: RehearsedTexts | None = None,
     ) -> Rehearsed:
-        """Return the figures of a metric next to their true values."""
+        """Return the results of a metric, with the true value next to each figure.
+
+        Args:
+            truths: the true values that are known.
+            estimated: the estimates.
+            coverage: how often intervals contained the true value, by statistic.
+            texts: for questions about texts, which texts were found and missed.
+
+        """
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(
             **fields
@@ -198,21 +207,23 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
 ) -> Rehearsal:
     """Draw a report from every device, estimate the metrics, and measure the intervals' coverage.
 
+    The *coverage* of intervals is the fraction of them that contain the true value.
+
     Args:
         truth: the true answers.
         seed: the seed of all randomness. The same seed gives the same result with the same version
             of numpy.
         rounds: the number of repetitions with new reports, which measure the coverage.
-        ranges: the ranges of numbers whose shares are requested, each with its metric, start and
-            end.
-        after_round: a function that is called after each round of each population.
+        ranges: the ranges of numbers whose shares are estimated. Each range consists of a metric's
+            name, the start and the end.
+        after_round: a function that is called after each round of each metric.
         window_of: a function that returns the window in which devices report.
-        keep: a function that is called with the tally of each population before it is estimated.
+        keep: a function that is called with each metric's tally before estimates are computed.
 
     """
     generators = np.random.default_rng(seed).spawn(
         len(truth.populations)
-    )  # each metric has its own generator, so that the number of rounds does not change any estimate
+    )  # each metric has its own generator, so that the number of rounds changes no estimate
     metrics = tuple(
         _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
         for population, generator in zip(truth.populations, generators, strict=True)
