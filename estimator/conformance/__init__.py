@@ -1,1 +1,1 @@
-"""The conformance runner, which tests an SDK's program with vectors and a scripted collector."""
+"""The conformance runner: tests any SDK, driven by a program, against the rules of the protocol."""

@@ -1,4 +1,8 @@
-"""A simulated collector that responds as a history specifies, and keeps all requests."""
+"""A simulated collector that responds as a script says, and keeps all requests.
+
+The script is the list ``replies`` in a step of a history. A *history* is a test case for a device:
+a list of steps such as recording an answer or sending the reports.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ Scripted = dict[str, Any]
 
 
 class ScriptedCollector:
-    """A collector on a local port. After the end of the script, it accepts all reports."""
+    """A collector on a local port. If the script has no response left, it accepts all reports."""
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
         """Start to listen. ``on_kill`` kills the program when the script requires it."""
@@ -58,16 +62,16 @@ class ScriptedCollector:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def expect(self, script: list[Scripted]) -> None:
-        """Set the script for the next requests."""
+        """Set the responses to the next requests, in order."""
         self._script = deque(script)
 
     def taken(self) -> list[tuple[ReceivedRequest, Scripted]]:
-        """Return the requests since the last call, each with the scripted response."""
+        """Return the requests since the last call, each with its response in the script."""
         received, self._received = self._received, []
         return received
 
     def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
-        """Store a request, and return the response's parts and the entry of the script."""
+        """Store a request, and return its status, headers, body, and entry in the script."""
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
         if script.get("kill"):

@@ -1,4 +1,8 @@
-"""Cases that test single functions with vectors: mechanisms, answers, editions and windows."""
+"""Cases that test single functions of an SDK: mechanisms, answers, editions and windows.
+
+A *vector* is an entry in a file of test vectors, with arguments and the expected result. A case
+sends the arguments to the program under test as one line, and compares the program's answer.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ Line = dict[str, Any]
 
 
 def laws(program: Program, coins: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each mechanism, input and script of coins in the vectors."""
+    """Yield a case for each mechanism, input and list of coins' outcomes in the vectors."""
     for vector in coins["channels"]:
         mechanism = vector["mechanism"]
         common = {"do": "perturb", **{key: vector[key] for key in ("mechanism", "integers", "odds") if key in vector}}
@@ -58,7 +62,7 @@ def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[
 
 
 def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each instant, and for each text that may or may not name a window."""
+    """Yield a case for each instant, for each name of a window, and for each invalid name."""
     for vector in vectors["of"]:
         texts = {kind: vector[kind] for kind in ("day", "week", "month")}
         line = {"do": "window", "at": vector["instant_s"]}
@@ -73,7 +77,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the kinds and the mechanism of a compiled question; () if it did not compile."""
+    """Return a compiled question's kinds and its mechanism, or () if it did not compile."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))
@@ -114,7 +118,17 @@ def _tossed(  # noqa: PLR0913, PLR0917 all parts of a case
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Return the case of a single line. It fails with the rule of the first wrong member."""
+    """Send a line to the program, and return the case that compares its answer.
+
+    Args:
+        program: the program under test.
+        case_class: the class of the case.
+        name: the name of the case.
+        line: the line to send.
+        expected: for each rule, a member of the answer and its expected value. The case fails with
+            the first rule whose member has another value.
+
+    """
     first = next(iter(expected)).partition(" ")[0]
     try:
         answer = program.ask(line)

@@ -1,4 +1,9 @@
-"""Cases that replay a device's history: recorded answers, uploads, and responses."""
+"""Cases that replay a device's history: recorded answers, uploads, and the collector's responses.
+
+A *history* is a list of steps, such as recording an answer or sending the reports. Most histories
+are read from a file. Others are generated from a file of *verdicts*, which are the bodies with
+which a collector responds to an upload.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +28,20 @@ from verdicts.
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
 """The instants of histories that are generated from verdicts. At `START`, the device records and
-sends reports. It sends them again at `SOON` if it got no verdict, or at `LATER` if they were
-refused. At `LAST`, it sends nothing more.
+sends reports. If the verdict is malformed, the device sends the upload again at `SOON`. If the
+verdict refuses reports that may be sent again, the device sends these at `LATER`. At `LAST`, it
+sends nothing more.
 """
 
 MOST_REPORTS: Final = 9
 
 
 def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the given histories, and a history generated from each verdict."""
+    """Yield a document's histories, then a history for each vector of a verdict.
+
+    A history with a valid verdict ends with the reports that the verdict refused. Valid verdicts on
+    more than `MOST_REPORTS` reports are left out.
+    """
     yield from document["histories"]
     for vector in verdicts["malformed"]:
         steps = [*_answered(vector), {"flush": SOON, "sent": [], "again": [0]}]
@@ -44,7 +54,7 @@ def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> It
 
 
 def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield the steps of a device whose first upload gets a certain verdict."""
+    """Yield the steps of a device whose first upload gets the verdict of a vector."""
     names = [f"q{place}" for place in range(vector["reports"])]
     yield {"begin": NINE, "consent": True, "at": START}
     yield from ({"record": name, "answer": "a", "at": START, "recorded": "queued"} for name in names)
@@ -149,11 +159,11 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Check that each upload has as many reports as the scripted verdict covers.
+    """Check that each upload has as many reports as the verdict in the script is about.
 
     Raises:
-        NotSupportedError: if the number differs, because the program distributes reports
-            differently over uploads.
+        NotSupportedError: if the number differs. The program then divides reports among uploads in
+            another way, and the verdict does not fit.
 
     """
     for request, script in received:
@@ -162,5 +172,5 @@ def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
 
 
 def instant(text: str) -> int:
-    """Return the Unix seconds of a history's instant, which is in UTC."""
+    """Return the Unix seconds of an instant in UTC, such as ``2026-11-18 12:00``."""
     return int(datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp())

@@ -1,4 +1,4 @@
-"""The outcomes of cases: passed, failed (with the number of the broken rule), or not supported."""
+"""The outcomes of test cases: passed, failed (with the broken rule's number), or not supported."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 SHOWN: Final = 12
-"""The maximum number of failures that are printed for a class. The first failures usually explain
-the others.
+"""The maximum number of failures that are printed for each class of cases. The first failures
+usually explain the others.
 """
 
 MAX_CHARS: Final = 300
-"""The maximum number of characters that are printed of a value, expected or received."""
+"""The maximum number of characters that are printed of an expected or received value."""
 
 
 class CaseClass(Enum):
-    """A class of cases, with a label and a description of its vectors."""
+    """A class of cases, with its label and a description of what its cases test."""
 
     LAWS = "laws", "scripted coins to symbols"
     ANSWERS = "answers", "answers and scripted coins to symbols"

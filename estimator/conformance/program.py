@@ -1,4 +1,4 @@
-"""The program under test, which exchanges lines of JSON with the runner."""
+"""The program under test, which drives an SDK and exchanges lines of JSON with the runner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 from estimator.errors import ConformanceError
 
 ANSWER_S: Final = 30.0
-"""The maximum number of seconds to wait for the answer to a line. The scripted collector is fast,
+"""The maximum number of seconds to wait for the answer to a line. The simulated collector is fast,
 but an SDK may need some time to give up on an HTTP request.
 """
 
@@ -29,7 +29,7 @@ class RefusedLineError(Exception):
 
 
 class Program:
-    """A program that represents an SDK. After `kill`, the next line starts it again.
+    """A program that drives an SDK. After `kill`, the next call of `ask` starts it again.
 
     Attributes:
         name: the name of the program, from its answer to ``hello``.
@@ -100,7 +100,7 @@ class Program:
         return answer
 
     def kill(self) -> None:
-        """Kill the program like kill -9. The next line starts a new process."""
+        """Kill the program like ``kill -9``. The next call of `ask` starts a new process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -126,7 +126,7 @@ class Program:
 
 
 def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
-    """Pass on the lines that a program prints, and then an empty text when it ends."""
+    """Put each line that a program prints into a queue, and an empty text when the program ends."""
     assert process.stdout is not None  # noqa: S101 it was started with a pipe
     with process.stdout as output:
         for line in output:

@@ -1,4 +1,4 @@
-"""A run of the conformance cases of all requested classes."""
+"""Runs the conformance cases of the requested classes, such as ``windows`` or ``ledger``."""
 
 from __future__ import annotations
 

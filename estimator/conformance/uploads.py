@@ -1,4 +1,4 @@
-"""Checks of a device's requests against the rules for one request and for all requests."""
+"""Checks a device's requests, alone and together, against the rules of ``docs/protocol``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ReportKey = tuple[str, str, str]
 
 
 class Arrived(NamedTuple):
-    """The reports and uploads that arrived between two steps of a history.
+    """The reports and uploads that arrived during one step of a history.
 
     Attributes:
         sent: the labels of reports that were sent for the first time, such as ``theme 2026-11-18``.
@@ -75,7 +75,10 @@ class DeviceTraffic:
             self._registries[name] = _parsed(definition)
 
     def label(self, key: ReportKey) -> str:
-        """Return a report's label, with the registry's name unless it is the first registry."""
+        """Return a report's label, such as ``theme 2026-11-18``.
+
+        If the report does not belong to the first registry, the label also names its registry.
+        """
         metric, edition, window = key
         first, *others = self._registries.items()
         if metric in first[1].metrics and edition == first[1].metric(metric).edition:
@@ -84,7 +87,12 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Check requests that arrived, and return their content and the rules that they broke."""
+        """Check requests, and return what they contained and the rules that they broke.
+
+        Args:
+            received: the requests that arrived during a step, each with its response in the script.
+
+        """
         sent: list[str] = []
         again: list[int] = []
         alone: list[str] = []
@@ -160,7 +168,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Record which reports of an upload the scripted response refused or left unanswered."""
+        """Note which reports of an upload the response in the script refused or left unanswered."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return
