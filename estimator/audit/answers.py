@@ -62,26 +62,27 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths of a metric. A *path* is an input with one outcome of its coins. At
-10 to 30 microseconds per path, the walk takes a few seconds. With k-ary response, all categories
-are walked if there are at most 362. With geometries, 58 to 119 of 1,024 categories are walked.
+"""The maximum number of paths of a metric. A *path* is a run of the SDK's code for an answer, with
+one outcome of all coins. At 10 to 30 microseconds per path, an audit takes a few seconds. With
+k-ary response, all categories are checked if there are at most 362. With geometries, 58 to 119 of
+1,024 categories are checked.
 """
 
 LEAST_INPUTS = 5
-"""The minimum number of inputs in a sample: the first two, the last two, and the middle one."""
+"""The minimum number of inputs to check: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""The seed for the sample of inputs. It is fixed, so that everybody who audits a registry gets the
-same result.
+"""The seed for the random choice of the inputs to check. It is fixed, so that everybody who audits
+a registry gets the same result.
 """
 
 MOST_SETS = 2**8
-"""All sets are walked if there are at most this many. All whole numbers of a range are walked if
-the largest is below this number.
+"""The number of sets up to which all sets that a user can answer are checked. All whole numbers of
+a range are checked if the largest is below this number.
 """
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""Where the walked numbers lie between two points of a grid, as fractions of the distance. One
+"""Where the checked numbers lie between two points of a grid, as fractions of the distance. One
 third is included because it is not a multiple of 2**-64, the unit of a coin's probability.
 """
 
@@ -109,7 +110,7 @@ class EncodedAnswer:
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs to walk, in ascending order: either all inputs or a sample."""
+    """Return the inputs of a channel to check, in ascending order: either all or a sample."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -120,20 +121,22 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to walk, among them some numbers that are rounded to one of two inputs."""
+    """Return the answers to check: for each input, and for numbers between points of a grid."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
 class WalkPlan:
-    """The answers and inputs of a metric to walk.
+    """The answers and inputs of a metric for which an exact audit runs the SDK's code.
+
+    The code runs with every outcome of its coins, which are its random draws.
 
     Attributes:
-        encoded: the answers for which only the encoding is walked, from the answer to the input.
-        reported: the answers for which all steps are walked, from the answer to the symbol.
-        rows: the inputs for which only the channel is walked, from the input to the symbol. They
-            are the inputs that no answer in ``reported`` is certain to have.
+        encoded: the answers for which the encoding runs: from the answer to the channel's input.
+        reported: the answers for which all steps run: from the answer to the symbol.
+        rows: the inputs for which only the channel runs: from the input to the symbol. They are the
+            inputs that no answer in ``reported`` is certain to have.
 
     """
 
@@ -143,11 +146,11 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Return which answers and inputs of a metric to walk, and through which steps.
+        """Return the answers and inputs of a metric for which the audit runs the SDK's code.
 
-        Rounding a number with exact fractions is slow, and a number has a thousand paths. The
-        encoding is therefore walked for all numbers, but all steps are walked only for numbers
-        between grid points and for the two points at each end of the range.
+        Rounding a number with exact fractions is slow, and the coins for a number have about a
+        thousand outcomes. The encoding therefore runs for all chosen numbers, but all steps run
+        only for numbers between grid points and for the two points at each end of the range.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -212,7 +215,7 @@ def sets_of(metric: Metric) -> int:
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
-    """Return whether the walk leaves out some of the sets that a user can answer."""
+    """Return whether the audit leaves out some of the sets that a user can answer."""
     return not all_inputs and sets_of(metric) > MOST_SETS
 
 
@@ -235,14 +238,14 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """How to walk the answers of all kinds of one shape, such as `Grid` for numbers and counts.
+    """How an exact audit checks answers of one shape, such as `Grid` for numbers and counts.
 
     Attributes:
-        answers: a function that returns the answers to walk. Its arguments are the metric, the
-            inputs to walk, and whether all inputs are walked.
+        answers: a function that returns the answers to check. Its arguments are the metric, the
+            inputs to check, and whether all inputs are to be checked.
         coins: the number of coins that the SDK tosses to encode an answer.
-        is_slow: whether the encoding uses exact fractions. If it does, all steps are walked only
-            for some answers.
+        is_slow: whether the encoding uses exact fractions. If it does, the step from the answer to
+            the symbol is checked only for some answers.
         sets: a function that returns the number of sets that a user can answer, or 0 if answers are
             not sets.
 
@@ -261,4 +264,6 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""How to walk each shape of answers. A key is the name of a kind's class or base class."""
+"""How an exact audit checks each shape of answers. A key is the name of a kind's class or base
+class.
+"""

@@ -38,8 +38,8 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction by which each level is reduced, so that rounding errors, which are far smaller,
-cannot make a bound invalid.
+"""The fraction by which a bound's allowed probability of failure is reduced. Rounding errors, which
+are far smaller, then cannot make the bound invalid.
 """
 
 MEDIAN_AHEAD = 2 / 3
@@ -58,7 +58,7 @@ def lower_bound(successes: int, n: int, level: float) -> float:
 
 
 def upper_bound(successes: int, n: int, level: float) -> float:
-    """Return an upper bound on the probability of an event, like `lower_bound`.
+    """Return an upper bound on the probability of an event, from its frequency in n observations.
 
     The bound is wrong with a probability of at most ``level``.
     """
@@ -68,7 +68,8 @@ def upper_bound(successes: int, n: int, level: float) -> float:
 def provable(successes: int, others: int, n: int, level: float, delta: float = 0.0) -> float:
     """Return the lower bound on epsilon that an event proves, at least 0.
 
-    Let p and p' be the probabilities of the event after the two answers. Under (epsilon, delta)
+    Let p be the probability of the event for devices with the first of two answers, and p' its
+    probability for devices with the second. Under (epsilon, delta)
     differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014, definition 2.4).
     Epsilon is therefore at least ln((p - delta) / p'). To prove a bound on epsilon, p is replaced
     by its lower bound and p' by its upper bound (Jagielski, Ullman & Oprea 2020, "Auditing
@@ -89,9 +90,10 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
 
-    After the first answer, the event is assumed to be as frequent as observed. After the second
-    answer, it is assumed to be rarer than the claim allows, by a factor of e**excess. The function
-    returns the smallest excess for which the audit would refute the claim about half of the time.
+    An audit compares how often an event occurs after two answers. Suppose that it is as frequent
+    after the first answer as observed. After the second answer, suppose that it is rarer than the
+    claim allows, by a factor of e**excess. The function returns the smallest excess for which an
+    audit would refute the claim about half of the time.
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -121,8 +123,9 @@ FALSE_ACCUSATION = 1e-6
 """The maximum probability that an audit refutes a claim although the SDK is correct."""
 
 BOUNDS = 4
-"""The number of bounds that an attack computes. It looks for an event that the first answer makes
-more likely, and for one that the second answer does. For each event, it bounds two probabilities.
+"""The number of bounds on probabilities that an attack computes. An attack looks for an event that
+the first answer makes more likely, and for one that the second answer does. For each event, it
+bounds two probabilities.
 """
 
 LEAST_OBSERVATIONS = 4
@@ -150,7 +153,7 @@ class PrivacyClaim:
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """The result of an attack.
+    """The result of an attack, which tries to tell two answers apart by what devices send.
 
     Attributes:
         claim: the attacked claim.
@@ -176,9 +179,9 @@ class LowerBound:
 
 
 def level_of(attacks: int) -> float:
-    """Return the level of each bound in an audit that consists of several attacks.
+    """Return the allowed probability of failure of each bound in an audit of several attacks.
 
-    With this level, the probability that any bound is wrong is at most `FALSE_ACCUSATION`
+    With it, the probability that any bound of the audit is wrong is at most `FALSE_ACCUSATION`
     (Bonferroni's inequality).
     """
     return FALSE_ACCUSATION / (BOUNDS * attacks)
@@ -214,7 +217,10 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and threshold that should prove the most with ``m`` new observations."""
+    """Return the score and threshold that should prove the most with ``m`` new observations.
+
+    They define an event: the score of an observation is at least the threshold.
+    """
     z = NormalDist().inv_cdf(1 - level)
     best: tuple[float, Score, float] | None = None
     for score in scores(learning):

@@ -30,23 +30,23 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. For a `paths.Draw`, this decides its value."""
+    """Return an outcome as an integer. If its value is undecided (`Draw`), this decides it."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as a channel's input. For a `paths.Draw`, this decides its value."""
+    """Return an outcome as a channel's input. If its value is undecided (`Draw`), decide it."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """The distributions found so far for one step, and their differences from the declaration.
+    """The distributions found for one step of the SDK, and their differences from the declaration.
 
     Attributes:
         step: a description of the step, such as ``one report``.
         channel: the channel that the SDK declares for the step.
-        after_law: called with 1 after each walked distribution.
+        after_law: a function that is called with 1 after each distribution.
 
     """
 
@@ -62,12 +62,12 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Walk all paths from an answer to its input, and compare them with the declaration.
+        """Run the encoding of an answer with all outcomes of its coins, and check the results.
 
         Args:
             procedure: the SDK's function that encodes the answer, given coins.
             answer: the answer, with the declared distribution of its input.
-            coins: the declared number of coins on each path.
+            coins: the number of coins that each run should toss.
 
         """
         law = law_of(procedure, an_input)
@@ -78,7 +78,7 @@ class Walk:
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
     ) -> None:
-        """Walk all paths from an answer, or from an input, to a symbol.
+        """Run the report of an answer or input with all outcomes of coins, and check the results.
 
         Args:
             procedure: the SDK's function that returns the symbol, given coins.
@@ -102,8 +102,8 @@ class Walk:
         Args:
             chances: the distribution, as the probability of each symbol.
             answer: the answer that has this distribution.
-            paths: the number of paths that were walked.
-            coins: for each symbol, the possible numbers of coins on a path to this symbol.
+            paths: the number of runs, one for each outcome of all coins.
+            coins: for each symbol, the possible numbers of coins in a run with this symbol.
 
         """
         self._laws.append(chances)
@@ -137,7 +137,7 @@ class Walk:
         return False
 
     def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
-        """Return the proof that follows from all walked distributions.
+        """Return the proof that follows from all distributions that were added.
 
         Args:
             metric: the name of the metric.

@@ -191,7 +191,7 @@ class Score(Protocol):
 
 
 class Coder(Protocol):
-    """A function from the values of a feature to codes from 0 to size - 1."""
+    """A function that maps the values of a feature to codes, which are integers below ``size``."""
 
     @property
     def size(self) -> int:
@@ -285,7 +285,7 @@ class _Folded:
 
 
 def scores(sample: ObservationTable) -> Iterator[Score]:
-    """Yield the scores that are learned from a sample of both answers."""
+    """Learn scores from a sample of observations of both answers, and yield them."""
     columns = [np.unique(np.concatenate([sample.first[:, at], sample.second[:, at]])) for at in range(_width(sample))]
     exact = [_ExactCoder(values) for values in columns]
     pooled = tuple(_pooled(sample, columns))
@@ -337,7 +337,7 @@ def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Lear
 
 
 def _coarse(sample: ObservationTable, at: int, exact: _ExactCoder) -> Coder | None:
-    """Return a coder with few codes.
+    """Return a coder that maps the values of a feature to few codes.
 
     Return None if the feature has only one value, or many unordered values, such as ids.
     """

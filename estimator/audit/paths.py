@@ -58,7 +58,7 @@ class ExactLaw(Generic[T]):
 
     Attributes:
         chances: the probability of each outcome. The sum is 1.
-        paths: the number of walked paths.
+        paths: the number of paths. A path is one combination of the outcomes of all coins.
         coins: for each outcome, the possible numbers of coins on its paths. If an outcome has
             several numbers, the running time reveals more than the outcome does.
 
@@ -115,7 +115,7 @@ class PathCoins:
         return Draw(interval)  # type: ignore[return-value] # it acts as an int in every operation that it supports
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return, for each drawn integer, the range to which decisions have limited it."""
+        """Return, for each drawn integer, the range of values that it can still have."""
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
@@ -153,7 +153,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
             every drawn integer in the result.
 
     Raises:
-        AuditError: if the procedure cannot be walked. The message says why.
+        AuditError: if the paths cannot be enumerated. The message says why.
 
     """
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
@@ -220,9 +220,9 @@ def _unsteady() -> AuditError:
 
 
 class Interval:
-    """The range to which decisions have limited a drawn integer: at least ``low``, below ``high``.
+    """The values that a drawn integer can still have: at least ``low``, and below ``high``.
 
-    Each decision can only shrink the range.
+    Each decision, such as the outcome of a comparison, can only shrink this range.
     """
 
     __slots__ = ("_choose", "bound", "high", "low")
@@ -270,7 +270,7 @@ class Interval:
 class Draw:
     """A value computed from a drawn integer: (integer * scale + shift) // divisor.
 
-    Scale and divisor are above 0.
+    The integer is still undecided, except for its range. Scale and divisor are above 0.
     """
 
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")

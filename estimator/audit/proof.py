@@ -36,7 +36,7 @@ NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio, at least 1, at which no pair's divergence exceeds delta."""
+    """Return the smallest ratio from 1 up at which no hockey-stick divergence exceeds delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -50,7 +50,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the smallest delta for a ratio: the largest divergence of any pair."""
+    """Return the smallest delta for a ratio: the largest hockey-stick divergence of any pair."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -142,7 +142,7 @@ class Walked:
 
     Attributes:
         inputs: the number of different inputs of the channel that occurred.
-        laws: the number of distributions that were computed, one for each walked answer or input.
+        laws: the number of distributions that were computed, one for each answer or input.
         paths: the number of paths (outcomes of all coins) in all distributions together.
         coins: the possible numbers of coins that a device tosses for a report. If there are
             several, the symbol must determine the number. Otherwise, the running time would reveal
@@ -168,13 +168,13 @@ class Proof:
         symbols: the number of symbols of the step's channel.
         walked: how much was enumerated.
         claim: the SDK's claim about the step.
-        ratio: e to the power of the smallest epsilon that all walked distributions satisfy at the
+        ratio: e to the power of the smallest epsilon that all computed distributions satisfy at the
             claimed delta.
-        delta: the smallest delta that all walked distributions satisfy at the claimed ratio.
-        between_answers: like ``ratio``, but without the distributions that were walked from an
-            input of the channel instead of an answer.
+        delta: the smallest delta that all computed distributions satisfy at the claimed ratio.
+        between_answers: like ``ratio``, but only for distributions that were computed from an
+            answer, and not for those that were computed from an input of the channel.
         mismatches: a sentence for each difference from the declaration.
-        leaves_out_sets: whether only some of the possible sets were walked. False if answers are
+        leaves_out_sets: whether only some of the possible sets were checked. False if answers are
             not sets.
 
     """
@@ -204,7 +204,7 @@ class Proof:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every input was walked and, if answers are sets, every possible set."""
+        """Whether every input was checked and, if answers are sets, every possible set."""
         return self.walked.inputs == self.inputs and not self.leaves_out_sets
 
 

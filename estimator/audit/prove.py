@@ -109,8 +109,8 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""The maximum number of inputs of a channel with which pairs of different answers are walked. With
-this many inputs, a pair has a million paths, which take about ten seconds.
+"""The maximum number of inputs of a channel for which pairs of different answers are checked. With
+this many inputs, the coins of a pair have a million outcomes, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
@@ -120,16 +120,16 @@ Settled = tuple[int, ...]
 def settling(
     metric: Metric, channel: Permanent, answers: list[EncodedAnswer], after_law: Callable[[int], object]
 ) -> Walk:
-    """Walk the code that settles permanent answers.
+    """Run the code that settles permanent answers, with every outcome of its coins.
 
     To *settle* an answer is to find its input and its permanent answer, by a function of the answer
     and the device's secret. An ideal random function (`IdealFunction`) replaces the device's
     pseudo-random function, as in every proof of such a mechanism. Nobody without the secret can
-    distinguish the two. The walk checks how the SDK uses the function. Settling an answer twice
+    distinguish the two. The audit checks how the SDK uses the function. Settling an answer twice
     must give the same result, so that many reports of this answer reveal no more than the permanent
     answer. Answers that are encoded as different inputs must have independent permanent answers.
     Both requirements concern the joint distribution of two settled answers of one device, so the
-    audit walks pairs of answers.
+    audit checks pairs of answers.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -154,7 +154,7 @@ def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, En
 
 
 def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
-    """Settle the answers of one device as the SDK does."""
+    """Return the inputs and permanent answers of one device's answers, as the SDK draws them."""
     function, settled = IdealFunction(coins), list[int]()
     for answer in answers:
         settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)
@@ -175,7 +175,7 @@ def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
 
 
 def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
-    """Return, for each permanent answer, the numbers of coins on paths to it."""
+    """Return, for each permanent answer, the numbers of coins that may be tossed to draw it."""
     numbers: defaultdict[int, set[int]] = defaultdict(set)
     for (_, symbol, *_), taken in coins.items():
         numbers[symbol] |= taken
@@ -183,7 +183,7 @@ def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[
 
 
 def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chances[Settled]:
-    """Return the declared joint distribution of two settled answers."""
+    """Return the declared joint distribution of two answers' inputs and permanent answers."""
     chances: defaultdict[Settled, Fraction] = defaultdict(Fraction)
     for (place, other), share in _coupled(first.inputs, second.inputs).items():
         for symbol, chance in walk.declared(EncodedAnswer.of_input(place)).items():
@@ -240,9 +240,9 @@ def prove(
         registry: the registry, all of whose metrics are audited.
         requests: the privacy losses that the registry requests for each metric. A metric without an
             entry is not compared with a request.
-        all_inputs: whether to walk all inputs of large alphabets instead of a sample, however long
-            this takes.
-        after_law: called with 1 after each walked distribution.
+        all_inputs: whether to check all inputs of channels with many inputs instead of a sample,
+            however long this takes.
+        after_law: a function that is called with 1 after each distribution.
 
     Raises:
         AuditError: if the SDK cannot be enumerated. The message says which metric, and why.
@@ -256,7 +256,7 @@ def prove(
 
 
 def laws_walked(registry: Registry, *, all_inputs: bool = False) -> int:
-    """Return the number of distributions that `prove` walks."""
+    """Return the number of distributions that `prove` computes."""
     return sum(_laws(metric, all_inputs=all_inputs) for metric in registry.metrics.values())
 
 
@@ -274,14 +274,14 @@ def _proofs(
 
 
 class Walks(NamedTuple):
-    """The functions that walk the distributions of a mechanism.
+    """The functions that check the metrics of a mechanism.
 
     Attributes:
-        laws: returns the number of distributions to walk, given a metric and whether all inputs
-            are walked.
+        laws: returns the number of distributions to compute, given a metric and whether all inputs
+            are to be checked.
         proofs: yields the proofs about a metric. Its arguments are the metric, the requested
             privacy losses, the function to call after each distribution, and whether all inputs are
-            walked.
+            to be checked.
 
     """
 
@@ -339,7 +339,10 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Walk a report, beginning with a permanent answer. Earlier reports do not affect it."""
+    """Run a report of a permanent answer with every outcome of its coins.
+
+    Earlier reports of the same permanent answer do not affect it.
+    """
     walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
@@ -347,7 +350,10 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the combinations of cells to walk, with one cell for each feature of a model."""
+    """Return the combinations of cells to check, with one cell for each feature of a model.
+
+    A cell is a part of the feature's range. Each combination is checked with both labels.
+    """
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
@@ -407,4 +413,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The functions for mechanisms with so many inputs that only a few can be walked."""
+"""The functions for mechanisms with so many inputs that only a few can be checked."""

@@ -68,6 +68,8 @@ REPORTS_A_WINDOW = 6
 class Game:
     """Two lives that an observer of the devices' reports tries to tell apart.
 
+    A *life* is the sequence of a device's answers, window by window.
+
     Attributes:
         metric: the metric whose answers differ; None if the answers to all metrics differ.
         horizon: a description of what the attack sees, and in which windows the two lives differ,
@@ -92,7 +94,9 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Games in which the same lives occur, so that each life is played only once.
+    """Games about the same lives, which are sequences of a device's answers.
+
+    The devices with these answers are simulated once for all of the games.
 
     Attributes:
         games: the games.
@@ -123,9 +127,9 @@ class GameGroup:
 
 
 def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
-    """Return all groups of games.
+    """Return all games of an audit, in groups that share the simulated devices.
 
-    Each answer to a single metric is reported at least ``reports`` times.
+    In the games about a single metric, each answer is reported at least ``reports`` times.
     """
     lifetime = registry.budget.lifetime_nanos
     played = [
@@ -138,12 +142,13 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 
 
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
-    """Yield the games of one metric: games of one report, and games of a month.
+    """Yield the games about one metric, in which an attack sees one report, or those of a month.
 
-    The lives of a month also serve the games of one report, with each window as an observation. If
-    answers are permanent, the reports of a month are not independent, so the games of one report
-    have separate lives. A game in which all windows differ has at most as many windows as the
-    lifetime ceiling pays for.
+    In a game, an attack tries to tell apart two lives, which are sequences of answers. The lives of
+    a month also serve the games of one report, with each window as an observation. If answers are
+    permanent, the reports of a month are not independent, so the games of one report have separate
+    lives. A game in which all windows differ has at most as many windows as the lifetime ceiling
+    pays for.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -240,7 +245,9 @@ def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
 
 
 EFFORT_IN_ALL = 280_000
-"""The default sum of `GameGroup.effort`: two to three minutes on an otherwise idle core."""
+"""The default cost of an audit, in simulated windows (see `GameGroup.effort`). This takes two to
+three minutes on an otherwise idle core.
+"""
 
 MOST_REPORTS = 20_000
 """The maximum number of reports of each answer by default. Audits of few questions reach it."""
@@ -368,7 +375,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return a life's observations in a game, one for each window or one for each device."""
+    """Return what the attack in a game sees of devices: each window alone, or several together."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [
