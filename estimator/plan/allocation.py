@@ -70,7 +70,7 @@ It prevents divisions by zero.
 """
 
 ROUNDS: Final = 8
-"""The maximum number of rounds, each of which computes all curves. Four rounds are usual.
+"""The maximum number of rounds of the search, each of which finds new epsilons. Four are usual.
 
 More are needed only if a mechanism has two designs, each of which leads to an epsilon at which the
 other is better.
@@ -230,7 +230,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the best number of answers in a window, and the best epsilons.
+    """Return the number of answers in a window and the epsilons that minimize the largest error.
 
     The number is None if a device answers all questions.
     """

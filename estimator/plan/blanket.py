@@ -186,6 +186,8 @@ MOST_EPSILON = 64.0
 BUCKETS = 512
 """The number of buckets (ranges) into which the values of K are divided.
 
+For K, N, G, W and f, see the description of this module.
+
 A bucket is treated as a single value, in two ways. The number of fair coins that determine N is the
 bucket's largest K, because the sum of these coins is then most spread out. The amount that is
 subtracted in the sum of all W is that of the bucket's smallest K. Buckets can therefore only raise
@@ -205,7 +207,7 @@ ROUNDING = 1 + 2.0**-40
 """A factor that exceeds the rounding errors of a few operations or of a sum of positive floats."""
 
 FAR = 700.0
-"""A number above the logarithm of any f. A float can still represent its exponential."""
+"""A number above the logarithm of any f(G). A float can still represent its exponential."""
 
 UNDERFLOW = 2.0**-1000
 """An upper bound on the sum of all terms that floats round to zero."""
@@ -213,7 +215,11 @@ UNDERFLOW = 2.0**-1000
 
 @dataclass(frozen=True, slots=True)
 class Blanket:
-    """The privacy loss from one report of a channel, for the worst pair of answers.
+    """What one report of a channel reveals, for the worst pair of answers.
+
+    Each symbol belongs to one of four groups: likely only for the first answer of the pair, only
+    for the second, for both, or for neither. A weight is the probability of a group's symbols in
+    the blanket, which is the smallest probability of each symbol over all answers.
 
     Attributes:
         local_epsilon: lambda, the epsilon of one report, above 0.
@@ -271,6 +277,9 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 class Shuffled:
     """The distribution of K, the number of reports in a tally that are apart.
 
+    A report is *apart* if it is drawn from symbols of the blanket that are likely for only one of
+    the two answers. For G, see the description of this module.
+
     Attributes:
         blanket: the blanket of each report.
         reports: n, the number of reports.
@@ -319,7 +328,7 @@ class Shuffled:
         return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)
 
     def _expected_excess(self, epsilon: float) -> Floats:
-        """Return E f(G) for each K, rounded up."""
+        """Return the expectation of f(G) for each K, rounded up."""
         none = np.zeros((self.most.size, 1))
         if self.blanket.both == self.blanket.neither == 0:
             return self._excess(epsilon, none)[:, 0]
@@ -364,7 +373,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return t for each K: the slope of log f at the most important G, assuming a normal G."""
+        """Return t for each K: the slope of log f where G matters most, if G were normal."""
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)

@@ -57,7 +57,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected
 
 CELLS = 2**16
-"""The number of points of the grid.
+"""The number of points of the grid to which sums of privacy losses are rounded up.
 
 Rounding to the grid increases the sum of a hundred different losses by less than 1/500 of the
 distance between the largest and the smallest sum.
@@ -70,8 +70,8 @@ ROUNDING = 1 + 2.0**-40
 """A factor that compensates for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""The orders of the moments among which the best bound is chosen. The bound hardly changes
-between adjacent orders.
+"""The orders of the moments, which are the means of exp(order * loss). Each order gives a bound on
+epsilon, and the smallest bound is used. The bound hardly changes between adjacent orders.
 """
 
 ROUNDED = 1 + 2.0**-48
@@ -230,7 +230,7 @@ class PrivacyLoss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LossDistribution:
-    """The distribution of a sum of losses, on the points ``first``, ``first`` + 1, … of a grid.
+    """The distribution of a sum of privacy losses, on points ``first``, ``first`` + 1, … of a grid.
 
     Attributes:
         first: the first point.

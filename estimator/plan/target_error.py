@@ -75,7 +75,7 @@ def reports_needed(variance: float, error: float) -> int:
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""The normal quantile of 0.9, for differences between strata that are detected in 9 of 10 cases.
+"""The normal quantile of 0.9: a difference between strata must be detected in 9 of 10 cases.
 
 For shares, detection in 80% of cases is enough. For strata it is not, because people who compare
 two releases also act if they see no difference.
