@@ -44,7 +44,7 @@ HELD_BACK: Final = 4
 """One in this many people is held back from learning, for the test."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of people held back: if possible, one with yes and one with no."""
+"""The minimum number of people held back for the test. Both labels must occur among them."""
 
 UNIX_EPOCH_S: Final = 0.0
 """A time in the window of each tally. Every tally needs a window, although a rehearsal has none."""
@@ -93,7 +93,8 @@ class ModelRehearsal:
 
     Attributes:
         devices: the number of devices that reported.
-        aucs: the AUC of each round.
+        aucs: the AUC of each round, the probability that a person with the label yes gets a higher
+            score than a person with the label no.
 
     """
 
@@ -213,7 +214,10 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of linear regressions on true answers, tested on held-back people."""
+    """Return the mean AUC over rounds of linear regressions on true answers, without privacy.
+
+    In each round, some people are held back from the regression and used for the test.
+    """
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 

@@ -39,7 +39,8 @@ Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | No
 """An answer. Set members are in the domain's order, so that equal sets have equal values."""
 
 ROUNDING: Final = 1e-9
-"""The allowed rounding error in the share of devices up to a number, from which quantiles follow.
+"""The allowed rounding error when the share of devices up to a number is compared with 0.5 for the
+median, or with the level of another quantile.
 """
 
 Truths = Mapping[FigureKey, float]
@@ -214,7 +215,7 @@ class Population:
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate, before vectors are shortened to the norm.
+        """Return the mean of each coordinate of the answers, before the device shortens vectors.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -349,7 +350,7 @@ def holds(figure: Estimate, truth: float) -> bool:
 
 
 def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
-    """Yield each figure whose true value is known, with its key and the true value."""
+    """Yield each figure whose true value is known: its key, its estimate and the true value."""
     for group in estimated.groups:
         for key, figure in zip(group.keys, group.figures, strict=True):
             if key in truths:
