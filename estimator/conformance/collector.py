@@ -34,7 +34,10 @@ Scripted = dict[str, Any]
 
 
 class ScriptedCollector:
-    """A collector on a local port. If the script has no response left, it accepts all reports."""
+    """A collector on a local port, with a script of the responses to its next requests.
+
+    Once the script is used up, it accepts all reports.
+    """
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
         """Start to listen. ``on_kill`` kills the program when the script requires it."""

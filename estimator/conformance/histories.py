@@ -22,22 +22,22 @@ Step = dict[str, Any]
 """One step of a history. ``docs/protocol/vectors.md`` lists the members of a step."""
 
 NINE: Final = "nine"
-"""The name of a registry with nine daily questions, used by the histories that are generated
-from verdicts.
+"""The name of a registry with nine daily questions. It is used by histories that are generated from
+verdicts, which are the bodies of a collector's responses.
 """
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The instants of histories that are generated from verdicts. At `START`, the device records and
-sends reports. If the verdict is malformed, the device sends the upload again at `SOON`. If the
-verdict refuses reports that may be sent again, the device sends these at `LATER`. At `LAST`, it
-sends nothing more.
+"""The instants of histories that are generated from a collector's verdict. At `START`, the device
+records and sends reports. If the verdict is malformed, the device sends the upload again at `SOON`.
+If the verdict refuses reports that may be sent again, the device sends these at `LATER`. At `LAST`,
+it sends nothing more.
 """
 
 MOST_REPORTS: Final = 9
 
 
 def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a document's histories, then a history for each vector of a verdict.
+    """Yield a document's histories, then a history for each verdict among the test vectors.
 
     A history with a valid verdict ends with the reports that the verdict refused. Valid verdicts on
     more than `MOST_REPORTS` reports are left out.
@@ -54,7 +54,7 @@ def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> It
 
 
 def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield the steps of a device whose first upload gets the verdict of a vector."""
+    """Yield the first steps of a history: record answers, and get this verdict on their upload."""
     names = [f"q{place}" for place in range(vector["reports"])]
     yield {"begin": NINE, "consent": True, "at": START}
     yield from ({"record": name, "answer": "a", "at": START, "recorded": "queued"} for name in names)
