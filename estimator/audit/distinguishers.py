@@ -48,7 +48,8 @@ class Feature(NamedTuple):
     """A feature of the bytes that a device sends in one window.
 
     Attributes:
-        name: the name of the feature, which is the same in every window.
+        name: the name of the feature, such as ``symbol 1 of theme``. It is the same in every
+            window.
         window: the number of the window, from 0.
 
     """
@@ -184,7 +185,7 @@ Places = tuple[tuple[int, ...], ...]
 
 
 class Score(Protocol):
-    """A score of observations."""
+    """A function of an observation that rises with the evidence for the first of two answers."""
 
     def evaluate(self, rows: Rows) -> Floats:
         """Return the score of each observation."""

@@ -184,9 +184,10 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Advance the last decision that has a further outcome, and drop all later decisions.
+    """Change a script to that of the next path.
 
-    The first ``kept`` decisions are not changed. Return whether a decision was changed.
+    This advances the last decision that has a further outcome, and drops all later decisions. The
+    first ``kept`` decisions are not changed. Return whether a decision was changed.
     """
     while len(script) > kept and script[-1][0] + 1 == script[-1][1]:
         script.pop()

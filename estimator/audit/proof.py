@@ -89,7 +89,7 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the smallest ratio from ``ratio`` up at which the divergence is at most ``allowed``.
+    """Return the smallest ratio from ``ratio`` up at which two rows diverge by at most ``allowed``.
 
     The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
     method goes to the root of the current linear piece, and never beyond the root of the function.

@@ -375,7 +375,7 @@ def crosses_proof(
     for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
         values = zip(observation.features, cells, strict=True)
         answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
-        given: Any = tuple(2 * cell + label for cell in cells)  # the type of an input is a number for other mechanisms
+        given: Any = tuple(2 * cell + label for cell in cells)  # `Any`: other mechanisms' inputs are numbers
         walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
     inputs = 2 * math.prod(feature.cells for feature in observation.features)
     return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)

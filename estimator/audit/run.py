@@ -41,7 +41,7 @@ SEED = 1
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     """Return the answers to tell apart: the first and the last, then some answers in between."""
-    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # a permanent number is rounded only once
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # whose rounding is permanent, too
     if named:
         return tuple(named)
     labels = metric.labels
@@ -330,7 +330,8 @@ def audit(
         registry: the registry to audit, from `chosen`.
         reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: called after each life of a device with the number of its windows.
+        after_life: a function that is called after the simulation of each device, with the number
+            of its windows.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
             as `black_box.OtherSdk.device`.
 

@@ -84,10 +84,10 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
     low = low_dimension(channel)
     walk = Walk(f"one report, as in dimension {LOW}", low, after_law)
     for shape in SHAPES:
-        vector: Any = lifted(shape, LOW)  # the type of an input is a number for other mechanisms
+        vector: Any = lifted(shape, LOW)  # `Any`: other mechanisms' inputs are numbers
         walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-    sets = comb(LOW, low.favoured) * 2**low.favoured  # in one rotation, vectors differ only in their favored axes
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # a report depends only on the axes that the vector favors
     others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
     return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
 
@@ -185,7 +185,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     toy_metric = replace(metric, kind=toy, channel=small)
     walk = Walk(f"one report, as for {LENGTH} letters", small, after_law)
     for text in TEXTS:
-        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # the type of an input is a number for other mechanisms
+        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # `Any`: other mechanisms' inputs are numbers
         walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
