@@ -59,14 +59,17 @@ DIGITS = 6
 """
 
 HIGHEST: Final = 2.0**64
-"""The largest multiple of the targets that is considered. Its inverse is the smallest multiple."""
+"""The largest ratio of an error to its target that the search considers. The smallest is its
+inverse.
+"""
 
 HALVINGS: Final = 60
-"""The number of bisection steps, which find the multiple of the targets to a float's precision."""
+"""The number of bisection steps, which find the ratio of errors to targets to a float's precision.
+"""
 
 RESOLVED: Final = 2.0**-100
-"""A lower bound on the noise at any valid epsilon, as a fraction of the noise at an epsilon near 1.
-It prevents divisions by zero.
+"""A lower bound on the variance that noise adds at any valid epsilon, as a fraction of the variance
+that it adds at an epsilon near 1. It prevents divisions by zero.
 """
 
 ROUNDS: Final = 8
@@ -159,7 +162,7 @@ class _Candidate:
 def allocate(
     text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
 ) -> Allocation:
-    """Return the epsilons for a registry that minimize the largest multiple of a target error.
+    """Return the epsilons for a registry that minimize the largest ratio of an error to its target.
 
     Args:
         text: the registry's TOML.
@@ -279,7 +282,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of one answer without perturbation, for equal shares or for the mean."""
+    """Return the variance of a share or mean from one answer without noise, if shares are equal."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -399,7 +402,7 @@ class Curves:
 
         Args:
             multiple: the multiple of the targets.
-            part: the fraction of the devices that answer.
+            part: the fraction of the devices that answer a question in a window.
 
         """
         left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
@@ -407,7 +410,7 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest multiple of the targets that a total allows, and its epsilons.
+        """Return the smallest ratio of errors to targets that a total allows, and the epsilons.
 
         Args:
             total: the epsilon that all reports of a window may cost together.

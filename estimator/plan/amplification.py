@@ -31,7 +31,7 @@ from estimator.plan.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blan
 from estimator.results.metric import Central
 
 STEP = 2.0**-20
-"""The maximum relative excess of the returned epsilon over the smallest valid one."""
+"""The maximum relative excess of `shuffled_epsilon` over the smallest valid epsilon."""
 
 MOST_STEPS = 20
 """The maximum number of steps of false position (see `_enclosed`) before bisection takes over.

@@ -140,7 +140,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     a, b = least, trials - least + 1
     half_sum, center = (a + b) / 2, (a - b) / 2 + 1
     fraction = np.zeros_like(a)
-    ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1), from that of n + 1
+    ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1) for n = DEPTH
     for n in range(DEPTH - 1, 0, -1):
         width = a + (2 * n - 1)
         added = np.maximum(b - n, 0.0) * (n / 2) / width  # the continued fraction ends if this is 0
@@ -317,12 +317,12 @@ class Shuffled:
         return cls(blanket, reports, counts[starts], most, np.add.reduceat(masses, starts), tail, missed)
 
     def delta(self, epsilon: float) -> float:
-        """Return the divergence at an epsilon of at least 0, rounded up."""
+        """Return the delta of a tally at an epsilon of at least 0, rounded up."""
         local = self.blanket.local_epsilon
         if epsilon >= local:
             return 0.0
         if local > MOST_EPSILON:
-            return min(1.0, -math.expm1(epsilon - local) * ROUNDING)  # a single report; e^epsilon might overflow
+            return min(1.0, -math.expm1(epsilon - local) * ROUNDING)  # without amplification; e^epsilon might overflow
         excess = self._expected_excess(epsilon)
         known = float(self.weights @ excess) / self.reports
         return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)

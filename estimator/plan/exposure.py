@@ -80,12 +80,12 @@ ROUNDED = 1 + 2.0**-48
 MOST_COMPOSED = 10**6
 """The maximum number of reports with the same loss for which the distribution is computed.
 
-With more reports, moments bound the loss.
+With more reports, only the bound by moments (`bounded_epsilon`) is used.
 """
 
 
 def loss_of(channel: Channel) -> PrivacyLoss:
-    """Return the privacy loss of one report, which is valid whatever earlier reports were."""
+    """Return the privacy loss of one report. It is the same whatever the earlier reports were."""
     worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
@@ -142,7 +142,7 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 
 
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
-    """Return the maximum sum of the deltas of all reports in a horizon.
+    """Return the maximum sum of the deltas of a device's reports in a period.
 
     The ledger's ceiling on deltas bounds this sum. If a browser may wipe the ledger, this ceiling
     does not bound the sum of a month or a year.

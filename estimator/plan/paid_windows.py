@@ -152,7 +152,7 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day before a ceiling begins again, or None for a lifetime ceiling."""
+    """Return the last day of the period that a ceiling limits, or None for a lifetime ceiling."""
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day

@@ -80,7 +80,9 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices with a common text. A plan states how many devices find such a text."""
+"""The share of devices that have a common text. A plan states how many devices must report so that
+such a text is found.
+"""
 
 DELTA: Final = 1e-6
 """The default delta, one in a million, for the epsilon of many reports together."""
@@ -93,8 +95,8 @@ class PlanRequest:
     Attributes:
         population: the number of devices.
         today: the UTC day on which the plan begins.
-        delta: the delta at which epsilons are computed that are smaller than sums of the reports'
-            epsilons: for all reports of a device together, and for a published tally.
+        delta: the delta at which two epsilons are computed: that of all reports of a device
+            together, and that of a published tally.
         target_errors: the target standard errors by metric, in the metrics' units.
         windows: the number of windows over which errors are computed together. None for one window
             or, with ``strategy = "pace"``, for all windows before the questions expire.
@@ -376,7 +378,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share can be detected, or the mean's interval is as long as the range."""
+    """Return whether no share could be detected, or a mean's interval is as long as its range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True

@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return how another budget window lets devices spend more, or None if it does not."""
+    """Return how a change of ``budget.window`` lets devices spend more, or None if it does not."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:

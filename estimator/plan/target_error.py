@@ -142,7 +142,7 @@ def least_count(other: float, reports: int) -> int | None:
 
 
 def _is_reached(count: int, reports: int, probability: float) -> bool:
-    """Return whether a binomial count is at least ``count`` with a probability of `POWER`."""
+    """Return whether a binomial number is at least ``count`` with a probability of `POWER`, 80%."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
     return bool(binomial_tail(count, reports, probability) >= POWER)

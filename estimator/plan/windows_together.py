@@ -138,9 +138,10 @@ def width_of(analysis: Analysis[Any]) -> float:
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error over several windows, or None if there is none.
+    """Return the error of a question's share or mean over several windows together.
 
-    This is the case without reports, or if the command ``report`` never combines windows.
+    Return None without reports, or if the command ``report`` never combines windows of the
+    question.
     """
     variances = variances_of(analysis)
     if variances is None or reports == 0:
