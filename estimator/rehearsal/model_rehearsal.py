@@ -204,9 +204,9 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the probability that a yes has a higher score than a no; equal scores count half.
+    """Return the probability that a random yes has a higher score than a random no.
 
-    There must be at least one yes and one no.
+    Equal scores count half. There must be at least one yes and one no.
     """
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")

@@ -155,7 +155,7 @@ class WeightedNumbers:
         return quantiles
 
     def at_most(self, places: Sequence[float]) -> list[float]:
-        """Return, for each place, the share of devices whose number is at most this place."""
+        """Return, for each of some numbers, the share of devices whose number is at most this."""
         return [self._share(self.values <= place) for place in places]
 
     def bins(self, starts: Sequence[float]) -> list[float]:

@@ -295,7 +295,7 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, population: Popula
 def _tally(
     population: Population, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator
 ) -> Tally:
-    """Return the tally of a window, given the number of devices with each answer."""
+    """Draw the tally of a window, given the number of devices with each answer."""
     drawn = tuple(sampler(counts, window, generator).tolist())
     return Tally(
         population.metric.name, population.metric.edition, window, closed=True, reports=population.devices, counts=drawn
