@@ -10,9 +10,9 @@ different axes, such as opposite vectors, have this ratio.
 
 The audit of vectors therefore has two parts. In dimension `LOW`, the device's code is run at the
 same epsilon with all outcomes of coins, for a few vectors, two of which are opposite. At full size,
-the audit counts the favored axes of a few vectors in some rotations. It also runs the device's
-code with coins that choose a certain axis, and checks that this axis is reported. With the same
-coins, a few answers must give the same reports as the vectors that encode them.
+the audit counts the favored axes of a few vectors in some rotations. It also runs the device's code
+with coins that choose a certain axis, and checks that this axis is reported. With the same coins, a
+few answers must give the same reports as the vectors that encode them.
 
 **Texts.** A text has a *cell* (an integer) in each of several *groups*. A coin draws a group, and a
 *geometry*, which is a channel, randomizes the text's cell in this group (see `grouped_geometry`).

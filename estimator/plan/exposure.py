@@ -1,8 +1,8 @@
 """The maximum privacy loss of a device in a window, in a month, in a year and over its life.
 
-Epsilons are added up as exact integers, in billionths. Each sum is limited by the ceilings that
-the device's ledger enforces. At a small delta, several reports together reveal less than
-the sum of their epsilons; how much less follows from the distribution of the privacy loss.
+Epsilons are added up as exact integers, in billionths. Each sum is limited by the ceilings that the
+device's ledger enforces. If a small delta is accepted, several reports together reveal less than
+the sum of their epsilons. How much less follows from the distribution of the privacy loss.
 
 The privacy loss of a symbol, for a pair of answers, is the logarithm of the ratio of the symbol's
 two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
@@ -16,8 +16,8 @@ smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated dif
 section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
 FFT"). For randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh &
 Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes are rounded up to the points of a common grid. The largest and the smallest sums, which are
-very unlikely, are cut off, and their probability is added to delta.
+sizes are rounded up to the points of a common grid. The largest sums, which are very unlikely, are
+cut off, and their probability is added to delta. The smallest sums are rounded up.
 
 If a ceiling limits the number of reports, and not the calendar, the device may have sent any
 mixture of reports on different metrics. The loss is then bounded by its moments, which are the
