@@ -7,8 +7,9 @@ import os
 import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
-"""The environment variable that limits numpy to one thread, and the value to set. numpy reads the
-variable on import. The matrices in a report are so small that more threads would slow numpy down.
+"""The environment variable that limits numpy to one thread, and its value. The variable must be set
+before numpy is imported. The matrices in a report are so small that more threads would slow numpy
+down.
 """
 
 
@@ -18,12 +19,12 @@ def main() -> None:
 
 
 def conformance() -> None:
-    """Run ``hearsay-estimator conformance`` as a separate command."""
+    """Run the script ``hearsay-conformance``: the same as ``hearsay-estimator conformance``."""
     _run(["conformance", *sys.argv[1:]])
 
 
 def _run(arguments: list[str]) -> None:
-    """Run a command line, or exit with instructions for installing the missing packages."""
+    """Run the command line. If a package is missing, exit with instructions for installing it."""
     missing = [package for package in ("client_sdk", "click", "numpy") if importlib.util.find_spec(package) is None]
     if missing:
         sys.exit(
@@ -31,7 +32,7 @@ def _run(arguments: list[str]) -> None:
             " (from a checkout: pip install ./client_sdk '.[estimator]')"
         )
     os.environ.setdefault(*ONE_THREAD)
-    from estimator.commands.cli import command  # noqa: PLC0415 it imports the packages checked above
+    from estimator.commands.cli import command  # noqa: PLC0415 it needs the packages checked above
 
     command(arguments, prog_name="hearsay-estimator")
 

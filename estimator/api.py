@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from estimator.scikit_learn import LearnedClassifier, LearnedRegressor
 
 RANGE_PARTS: Final = 3
-"""The number of elements of a range: a metric's name, and the two ends of the range."""
+"""The length of a requested range, such as ``("startup_ms", 2000, 5000)``."""
 
 
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
@@ -46,7 +46,8 @@ def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegresso
 
     Raises:
         MissingLibraryError: if scikit-learn is not installed.
-        ReportError: if the file cannot be read, or is not a model of this schema.
+        ReportError: if the file cannot be read, is not a model's file, or has a schema number that
+            this version cannot read.
 
     """
     file = read_model_file(path)
@@ -88,43 +89,51 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
 
     Args:
         registry: the definitions shipped with the app, or the path of their file.
-        tallies: the path of an NDJSON file with the body of a ``/v1/tallies`` response; or tallies
-            in memory. None to fetch them from a collector.
+        tallies: the path of a file with the body of a collector's response to ``/v1/tallies``, or
+            `Tally` objects. None to fetch the tallies from a collector.
         collector: the URL of a collector from which to fetch the tallies. It must be ``https://``
             unless the collector runs on this machine.
         token: the secret of a read key of that collector. None to read it from the environment
             variable ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``, as the command does.
         allow_plain_http: allow ``http://`` for other machines too, although anybody on the network
             path can read the token and change the tallies.
-        first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
-        last: the last window, which is included; or a day.
-        since: a window or a day. Compare the windows from this time on with all earlier windows,
-            instead of searching for a change at any time.
+        first: the first window to estimate: the name of a day (``2026-11-20``), a week
+            (``2026-W47``) or a month (``2026-11``), or a `date`. Windows that end before it are
+            left out.
+        last: the last window to estimate, written like ``first``. Windows that begin after it are
+            left out.
+        since: a window, written like ``first``, such as that of a release. The report compares the
+            windows from this one on with all earlier windows. By default, it searches for a change
+            at any time.
         preliminary: also estimate windows that are still open; their estimates have
             ``closed=False``.
-        simultaneous: use simultaneous intervals for all figures of a tally.
+        simultaneous: widen the intervals, so that all intervals of a tally together contain the
+            true values 95% of the time.
         covariance: also estimate the covariance of all shares of a metric.
-        pooled: also pool all windows of a metric.
-        central: the delta at which to compute the central epsilon of each closed tally, above 0 and
-            below 1; or None.
-        poisoning: the assumed fraction of fabricated reports, above 0 and below 1; or None.
+        pooled: also estimate each metric from all its windows together.
+        central: a delta above 0 and below 1. If it is given, the report states, for each closed
+            tally, how much the published tally reveals about a single device, as an epsilon for
+            this delta.
+        poisoning: a fraction above 0 and below 1. If it is given, the report states how far figures
+            could be off if this fraction of the reports was fabricated.
         clusters: also find clusters in the answers to metrics of numbers, scales and pairs.
         ranges: also estimate the share of answers in each of these ranges. A range is the name of a
             metric and two numbers, the start and the end, which are both included.
         candidates: also estimate the share of each of these texts, for metrics of texts.
-        installs: the number of installations of the app, to also bound the figures for all
-            installations; or None.
-        asked: the share of devices asked in a window, above 0 and at most 1, if the schedule does
-            not determine this share; or None.
+        installs: the number of installations of the app. If it is given, the report bounds the
+            figures of all installations, including those that do not report.
+        asked: the share of devices that are asked in a window, above 0 and at most 1. It is needed
+            only if ``installs`` is given and the registry's schedule does not determine this share.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or is unavailable.
         RegistryError: if the registry's file cannot be used.
-        RequestError: if a metric cannot estimate the share of a range, if no metric of texts allows
-            a candidate's letters, or if ``installs`` needs ``asked``.
+        RequestError: if the share of a range cannot be estimated for its metric, if no metric of
+            texts allows a candidate's letters, or if ``installs`` is given without the ``asked``
+            that it needs.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
-        TypeError: if ``candidates`` is a single text, if a range is not a name and two numbers, or
-            if ``first``, ``last`` or ``since`` is neither a text nor a date.
+        TypeError: if ``candidates`` is a single text instead of a list, if a range is not a name
+            and two numbers, or if ``first``, ``last`` or ``since`` is neither a text nor a date.
         UnknownMetricError: if a range names a metric that the registry does not define.
         ValueError: if ``central`` or ``poisoning`` is not between 0 and 1, if ``installs`` or
             ``asked`` is out of range, if neither or both of ``tallies`` and ``collector`` are
@@ -172,7 +181,7 @@ def _read(
     *,
     preliminary: bool,
 ) -> Fetched:
-    """Return tallies from a file, from a collector (its URL and token), or from memory."""
+    """Return tallies from a collector, given as URL and token; otherwise from a file or memory."""
     if source is not None:
         collector, token = source
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
@@ -233,10 +242,10 @@ LABELS: Final = ("boolean", "number")
 
 
 def check_model(registry: Registry, name: str) -> None:
-    """Refuse a metric that is not a model. Call this function before any estimation.
+    """Check that a metric is a model, before time is spent on estimates.
 
     Raises:
-        RequestError: if the metric is of another kind.
+        RequestError: if the metric is not a model.
         UnknownMetricError: if the registry does not define the metric.
 
     """
@@ -248,7 +257,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     """Return, as JSON, the model learned from the last window with enough reports.
 
     Args:
-        report: the report with estimates of the metric.
+        report: the report that contains the estimates of the metric.
         registry: the definitions.
         name: the name of the metric, which must be a model.
 
@@ -306,9 +315,12 @@ def _is_complete(learned: LearnedModel) -> bool:
 
 
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
-    """Return whether a feature has either values or a range, and the right number of weights.
+    """Return whether a feature of a model file is complete.
 
-    A model with a norm has one weight for each coordinate. Any other model has one for each cell.
+    A feature has either a list of values or a numeric range with two ends, never both. In a model
+    with a norm, a feature with v values has v - 1 weights, and a feature with a range has one
+    weight. In any other model, a feature has one weight for each value, or for each part of its
+    range.
     """
     if each.values:
         has_ends = (each.low, each.high) != (None, None)

@@ -1,7 +1,7 @@
 """The archive of a running collection: one report for each closed window, and an overview.
 
 ```
-DIR/index.html  index.json      all windows, and the present result of every question
+DIR/index.html  index.json      all windows, and the latest result of every question
 DIR/digest.txt  digest.html     a summary of the overview in a few lines, for mail or chat
 DIR/2026-11-20/report.json …    the report of one window, in every format
 DIR/.lock                       locked while a run is writing
@@ -9,8 +9,8 @@ DIR/.part-…                     an unfinished folder; after an interruption, t
 ```
 
 A window's folder is written under another name and renamed once it is complete. The folder is never
-written to again, because a closed window does not change. Each run generates the overview from the
-archived reports. The overview also shows changes between windows.
+written to again, because a closed window does not change. Each run writes the overview again, from
+the archived reports. The overview also shows how answers changed from window to window.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ contains any of them.
 DIGEST: Final = "digest.txt"
 DIGEST_PAGE: Final = "digest.html"
 ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
-"""The files that every run rewrites."""
+"""The files of the overview, which every run rewrites."""
 
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""A file in every folder that this module writes for a window."""
+"""A file by which a folder is recognized as that of an archived window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the archive against other runs, and remove unfinished files of interrupted runs.
+        """Lock the archive against other runs, and remove what interrupted runs left unfinished.
 
         Raises:
             BusyError: if another run is writing to the archive.
@@ -103,7 +103,7 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse a folder with an index file that is not an archive, such as a website's folder.
+        """Refuse a folder whose index files were not written by this module, such as a website's.
 
         An archive with a damaged index is accepted, because each run rewrites the index.
         """
@@ -129,7 +129,7 @@ class Archive:
                 )
 
     def windows(self) -> list[Window]:
-        """Return the windows in the archive, the newest first. Other folders are ignored."""
+        """Return the archived windows, the newest first. Folders with other names are ignored."""
         windows = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
@@ -200,16 +200,16 @@ def _sync(folder: Path) -> None:
 
 
 MOST_BYTES: Final = 2**26
-"""The maximum number of bytes of recent reports that the overview reads, for each kind of window. A
-single report on a question with a million values has about this size.
+"""The overview reads the newest reports of each kind of window (day, week, month), up to this
+number of bytes. A single report on a question with a million values has about this size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]
-"""The estimates for all metrics in each window."""
+"""The estimates of all metrics, by window."""
 
 ALERTS: Final = "alerts.ndjson"
-"""The file with the alerts of a window, in the window's folder. Later runs do not report these
-alerts again.
+"""A file in a window's folder with the outcomes of the window's alerts. Later runs do not report
+these alerts again.
 """
 
 NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and of the collector are right"
@@ -217,13 +217,13 @@ NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRun:
-    """The result of one run.
+    """The result of writing the windows that the archive did not have.
 
     Attributes:
-        written: the windows that the run wrote.
-        failed: the windows that the run could not write, each with the reason.
-        alerts: the alerts of the written windows.
-        skipped: the tallies that were left out of the reports on the written windows.
+        written: the windows whose folders were written.
+        failed: the windows whose folders could not be written, each with the reason.
+        alerts: the outcomes of the alerts in the written windows.
+        skipped: the tallies that the written reports leave out, each with the reason.
 
     """
 
@@ -258,10 +258,10 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 ) -> ArchiveRun:
     """Write a report for each of the given windows.
 
-    If one report fails, the other reports are still written.
+    If one report cannot be written, the others are still written.
 
-    A window that has not begun is not written. Devices cannot have answered in it yet, and a folder
-    for it would prevent a later run from writing the real report.
+    No folder is written for a window that begins after ``now_s``. Devices cannot have answered in
+    it yet, and the folder would prevent a later run from writing the real report.
 
     Args:
         archive: the archive to write to, which must be locked.
@@ -305,9 +305,9 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 def _report_of(
     registry: Registry, tallies: list[Tally], request: Request, advance: Callable[[int], object]
 ) -> EstimateReport:
-    shown = replace(request, highlights=True)  # the page of the window shows highlights
+    shown = replace(request, highlights=True)  # the window's page begins with the main results
     report = make_report(registry, tallies, request=shown, advance=advance)
-    if not report.metrics:  # a written window is final, but a later registry may fit its tallies
+    if not report.metrics:  # a folder is final, but the registry may be corrected
         raise UnfitTallyError(_why_nothing(report))
     return report
 
@@ -317,7 +317,7 @@ def _is_before(earlier: Window, window: Window) -> bool:
 
 
 def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
-    """Return the changes between archived windows and a later window that is not archived yet."""
+    """Return how answers changed up to a window that is not archived yet, since archived ones."""
     metrics = apart(registry).metrics
     changes = changes_of(in_order(chain.from_iterable(estimates.values()), metrics), metrics)
     return [each for each in changes if each.last == window.text]
@@ -348,7 +348,7 @@ def write_standing(
 ) -> None:
     """Write the overview files whose content has changed.
 
-    Each file is replaced in one step. If a run is interrupted, some files may still be old.
+    Each file is replaced in one step. If the run is interrupted, some files are new and others old.
 
     Args:
         archive: the archive, which must be locked.
@@ -384,8 +384,9 @@ def recent_estimates(
 ) -> Estimates:
     """Return the estimates of the newest windows of each kind, for editions in the registry.
 
-    If a report cannot be read, perhaps because another version wrote it, its window is left out and
-    passed to `is_damaged`. Reports of windows in `known` are not read again.
+    If a report cannot be read, perhaps because another version of Hearsay wrote it, its window is
+    left out and passed to ``is_damaged``. For a window in ``known``, the estimates in ``known`` are
+    used, and the report is not read.
     """
     estimates: dict[Window, Sequence[MetricEstimate]] = {}
     left = dict.fromkeys(WindowKind, MOST_BYTES)
@@ -401,7 +402,7 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows in an index, keyed by name; empty if there is no valid index."""
+    """Return the windows that an index file lists, by name; {} if there is no valid index."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:
@@ -413,7 +414,7 @@ def _entry(window: Window, folder: Path) -> ArchivedWindow:
     files = tuple(sorted(path.name for path in folder.iterdir()))
     try:
         report = read_report(folder / REPORT)
-    except ReportError:  # perhaps another version wrote the report; the index still links to it
+    except ReportError:  # perhaps another version of Hearsay wrote it; the index still links to it
         return ArchivedWindow(window.text, window.kind, None, None, None, files)
     reports = sum(estimated.reports for estimated in report.metrics)
     return ArchivedWindow(window.text, window.kind, len(report.metrics), reports, len(report.skipped), files)

@@ -25,7 +25,10 @@ class AnswersError(HearsayError):
 
 
 class UnfitTallyError(HearsayError):
-    """A tally does not fit its metric. The message says why, and what to do."""
+    """A tally contradicts the registry's definition of its metric, or its window is still open.
+
+    The message says why the tally is not estimated, and what to do.
+    """
 
 
 class RequestError(HearsayError):
@@ -61,7 +64,7 @@ class ConformanceError(HearsayError):
 
 
 def metric_named(registry: Registry, name: str) -> Metric:
-    """Return the metric with a given name.
+    """Return the metric of the given name.
 
     Raises:
         UnknownMetricError: if the registry has no such metric. The message suggests a similar name.

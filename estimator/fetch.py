@@ -70,8 +70,9 @@ def checked_token(token: str, problem: str) -> str:
 
 
 TIMEOUT_S = 60.0
-"""The maximum number of seconds to wait for the next byte. The first byte takes longest, because a
-collector sums the shards of every tally before it sends the first line.
+"""The maximum number of seconds to wait for the next byte. The first byte takes longest: the
+collector stores the counts of a tally in several parts (shards), and adds up those of all tallies
+before it sends the first line.
 """
 
 LIMIT_S = 900.0
@@ -125,7 +126,7 @@ def fetch(
         collector: the collector's URL, ``http://`` or ``https://``.
         token: the secret of a read key of the collector.
         preliminary: whether to request the snapshot of open windows as well.
-        bounds: the limits on the response.
+        bounds: the limits on the response, and the selected windows.
         timeout_s: the collector counts as down after this many seconds without a byte.
 
     Raises:
@@ -145,8 +146,8 @@ def fetch(
         except BaseException as error:  # noqa: BLE001 the waiting thread raises it
             answer.set_exception(error)
 
-    # a slow thread is abandoned, because no socket timeout limits the total time for a response's
-    # headers
+    # the request runs in a thread that can be abandoned, because no socket timeout limits the total
+    # time that a server takes for its headers
     Thread(target=ask, daemon=True).start()
     try:
         return answer.result(LIMIT_S)
@@ -170,7 +171,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code, preliminary=preliminary) from None
-    except HTTPException as error:  # the error's own message would quote the response
+    except HTTPException as error:  # its message is not shown, because it would quote the response
         raise CollectorDownError(failure_of(error).said_of(collector)) from None
     except OSError as error:
         reason = error.reason if isinstance(error, URLError) else error
@@ -178,12 +179,15 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
 
 
 def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[bytes]:
-    """Yield a body in pieces as they arrive, up to the time ``until`` on the monotonic clock."""
+    """Yield the pieces of a response's body as they arrive.
+
+    Raise an error if the monotonic clock reaches ``until`` before the body ends.
+    """
     while piece := response.read1(PIECE_BYTES):
         if time.monotonic() > until:
             raise _too_slow(collector)
         yield piece
-    if response.length:  # http.client mistakes a broken connection for the end of the body
+    if response.length:  # the connection broke, which http.client does not report
         raise IncompleteRead(b"", response.length)
 
 

@@ -1,6 +1,6 @@
-"""Writing of output files. Each file is replaced in one step, so that no reader sees half a report.
+"""Writing of output files. Each file is replaced in one step, so readers never see half a report.
 
-A file that is not a report is never replaced.
+A file that Hearsay has not written, such as a user's notes, is never replaced.
 """
 
 from __future__ import annotations
@@ -91,5 +91,5 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def is_not_ours(path: Path) -> bool:
-    """Return whether the path is an existing file that is not a report."""
+    """Return whether the path is an existing file that Hearsay has not written."""
     return replaces_another_kind(path, lambda head: _HEADS.match(head) is not None)

@@ -1,7 +1,7 @@
 """A folder that publishes the results of public questions through any static file server.
 
 ```
-PUBLIC/index.html  index.json       the present result of every public question; link to a question
+PUBLIC/index.html  index.json       the latest result of every public question; link to a question
                                     as index.html#q-NAME
 PUBLIC/metrics/NAME.json            a report on all windows of a question, including its strata and
                                     its former editions; load_report reads this file
@@ -9,9 +9,9 @@ PUBLIC/.lock                        locked while a run is writing
 ```
 
 The folder contains only data that `estimator.report.publishing` allows. Each run estimates only
-windows that are not published yet. The estimates that earlier runs published stay in the questions'
-files. Each file is replaced in one step: first the questions' files, then the index. At the end,
-the run removes the files of questions that are no longer public.
+windows that are not published yet, and adds the estimates to the questions' files. Each file is
+replaced in one step: first the questions' files, then the index. At the end, the run removes the
+files of questions that are no longer public.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ METRICS: Final = "metrics"
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""The text in place of a question's answer if all its windows are withheld."""
+"""The text in place of a question's answer if no window has enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
 """The figures that are published for each tally. Figures that an operator requests for the archive

@@ -25,7 +25,7 @@ class ShownReport(EstimateReport, frozen=True):
 
     @classmethod
     def from_report(cls, report: EstimateReport) -> Self:
-        """Return a report that can be shown, with the figures of the given report."""
+        """Return a copy of a report that can also be printed and shown."""
         return cls(**asdict(report))
 
     def summary(self) -> str:
@@ -56,7 +56,7 @@ class _Answer(NamedTuple):
     Attributes:
         metric: the question's name.
         window: the window of the answer, with the word "preliminary" if the window is still open.
-        answer: the answer, in a sentence or two.
+        answer: the estimated answer of the population, in a sentence or two.
         reports: the number of reports, with its noun.
 
     """
@@ -68,7 +68,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return each question's latest answer, and a sentence on the participation of devices."""
+    """Return each question's latest answer, and a sentence on how many devices participate."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

@@ -1,6 +1,7 @@
 """Tallies of reports, and a strict reader of tallies.
 
-A tally counts how often each symbol was reported in a window. A file has one NDJSON line for each
+A tally counts how often each symbol was reported in a window. The alphabet of a metric is the set
+of its possible symbols, numbered from 0. A file of tallies has one line of JSON (NDJSON) for each
 metric, edition and window. Limits on the input protect the job's memory from a malicious collector,
 or from a machine that impersonates the collector. Real collections are far below all limits. If
 your collection reaches a limit, read fewer windows at once.
@@ -31,8 +32,7 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of counts. An array takes eight bytes for each count; a list would take a
-Python object.
+"""The type code of arrays of 64-bit integers, in which counts are stored to save memory.
 """
 
 MOST_BYTES: Final = 2**32
@@ -41,8 +41,8 @@ but little memory, because only one line is in memory at a time.
 """
 
 MOST_TALLIES: Final = 10**5
-"""The maximum number of selected tallies, enough for five years of fifty daily questions. A tally
-takes some kilobytes of memory and some milliseconds to estimate.
+"""The maximum number of tallies in the selected windows, enough for five years of fifty daily
+questions. A tally takes some kilobytes of memory and some milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
@@ -74,13 +74,14 @@ MOST_LISTS: Final = 2
 """The maximum number of lists in a tally's line: the counts and the symbols."""
 
 MOST_OTHER_BYTES: Final = 2**16
-"""The maximum number of bytes in a line outside its lists of whole numbers. Valid lines have a few
+"""The maximum number of bytes in a line besides its lists of whole numbers. Valid lines have a few
 hundred such bytes.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""The powers of ten from 10 to 10**18. To count the digits of a whole number, count the powers that
-do not exceed the number, and add one.
+"""The powers of ten from 10 to 10**18. The number of digits of a whole number is one more than the
+number of powers up to it. For instance, 345 has 3 digits, because two powers, 10 and 100, are at
+most 345.
 """
 
 STDIN = Path("-")
@@ -100,9 +101,10 @@ class Tally:
         window: the window of the answers.
         closed: whether the tally can no longer change.
         reports: n, the sum of the counts.
-        counts: the count of each symbol 0, 1, …. If ``symbols`` is given, the count of each of
-            these symbols instead.
-        symbols: the counted symbols in rising order, if the alphabet is sparse; otherwise None.
+        counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of those
+            symbols, in the same order.
+        symbols: if the collector left out symbols without reports, the remaining symbols in rising
+            order; otherwise None.
 
     """
 
@@ -118,7 +120,7 @@ class Tally:
         """Return the count of each of the symbols 0..symbols-1, shape (symbols,).
 
         Raises:
-            UnfitTallyError: if the tally does not have exactly this alphabet.
+            UnfitTallyError: if the tally's alphabet is not 0..symbols-1.
 
         """
         self.check(symbols)
@@ -153,12 +155,12 @@ def _every(_: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits for reading the tallies of one collection.
+    """The limits for reading tallies, and the selected windows.
 
     Attributes:
         line_bytes: the maximum length of a line.
         spans: a function that returns whether a window is selected. Tallies of other windows are
-            checked and dropped.
+            checked for errors, and then dropped.
 
     """
 
@@ -169,7 +171,7 @@ class Bounds:
     def from_metrics(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
         """Return the limits for tallies of the given metrics.
 
-        The maximum line length follows from the largest alphabet.
+        The maximum line length depends on the metric with the most symbols.
         """
         symbols = max((metric.channel.symbols for metric in metrics), default=0)
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
@@ -206,14 +208,14 @@ class Bounds:
 
 
 class Extent:
-    """The total size of the selected tallies so far. It must not exceed the limits."""
+    """The total size of the selected tallies read so far, which must not exceed the limits."""
 
     def __init__(self) -> None:
         """Start with a size of 0."""
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
-        """Add a tally.
+        """Add the size of one tally.
 
         Args:
             counts: how many counts and symbols the tally has.
@@ -273,7 +275,7 @@ def encode(tallies: Iterable[Tally]) -> bytes:
 
 
 def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> list[Tally]:
-    """Read the selected tallies from NDJSON lines, in their order.
+    """Read the tallies of selected windows from NDJSON lines, in the order of the lines.
 
     Raises:
         TalliesError: if a line is not a tally or repeats an earlier one, or if a limit is exceeded.
@@ -339,12 +341,12 @@ def _integers(raw: object, field: str, most: int) -> array[int]:
 
 
 def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
-    """Return the document of a line, with arrays in place of lists of whole numbers.
+    """Parse a line of JSON, with arrays in place of lists of whole numbers.
 
-    The JSON reader would create an object for each number, which takes half a gigabyte for a large
-    tally. Therefore, lists of whole numbers are first cut out and parsed separately. A JSON object
-    marks the place of each list. A valid line contains no other nested objects, so the marks are
-    unambiguous.
+    Python's JSON reader would create an object for each number, which takes half a gigabyte for a
+    large tally. Therefore, each list of whole numbers is first replaced with a nested JSON object,
+    and parsed separately. A valid line contains no nested objects of its own, so each list can be
+    put back in its place.
     """
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could nest deeply, or contain many objects
         raise ValueError("it must be one object that contains names, numbers and at most two lists")

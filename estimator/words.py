@@ -26,9 +26,9 @@ LONGEST_LABEL: Final = 80
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of ``number`` things to list.
+    """Return how many of ``number`` things to list: ``most``, or all if there are fewer.
 
-    The result is at most ``most``, or one more if only one thing would be left out otherwise.
+    If only one thing would be left out, list it too, because "and 1 more" takes as much space.
     """
     return number if number <= most + 1 else most
 
@@ -51,7 +51,7 @@ def cell_of(value: Any) -> str:  # noqa: ANN401 the value that a figure describe
 
 
 def joined(label: str | tuple[str, ...]) -> str:
-    """Return a label as one text. A pair, as `parts` returns it, is joined."""
+    """Return a label as one text. If it is a pair of texts from `parts`, join them."""
     return label if isinstance(label, str) else ", ".join(label)
 
 
