@@ -1,16 +1,16 @@
-"""Alerts, which fire if a figure's whole interval is beyond a bound, or if the figure changed.
+"""Alerts, which fire if a figure's whole interval is beyond a bound, or if a figure changed.
 
-If the true figure is within the bound, an alert can fire only if the interval misses the true
-figure. False alarms are therefore at most as frequent as such misses.
+For instance, ``startup_ms.mean > 800`` fires if the interval is 810 to 850, but not if it is 790 to
+850. A false alarm is possible only if the interval does not contain the true figure.
 
 An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
-``mean``, ``sum``, ``share[VALUE]``, a quantile such as ``p95``, or for a number by group
-``mean[VALUE]``. An operator is ``>``, ``>=``, ``<`` or ``<=``. An alert that could never fire, or
-would always fire, is refused.
+``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``; for a number by group, it is
+``mean[VALUE]``, the mean of a group. An operator is ``>``, ``>=``, ``<`` or ``<=``. An alert whose
+bound is outside the possible values, so that it would never or always fire, is refused.
 
-``METRIC.FIGURE rises``, ``falls`` or ``changes`` fires according to the verdict on the figure over
-the closed windows of a report (`estimator.report.changes`). If nothing changes, the probability
-that any such alert fires in a report is at most 5%, like the probability of a false verdict.
+``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` and ``METRIC.FIGURE changes`` fire if the report
+concludes that the figure changed in this way over the closed windows (`estimator.report.changes`).
+If no figure changes, the probability that any of these alerts fires is at most 5% for each report.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from estimator.words import cell_of, is_yes_or_no
 
 
 class Operator(StrEnum):
-    """The comparison of a figure with a bound, or the kind of change."""
+    """The condition of an alert: a comparison with a bound, or a kind of change."""
 
     ABOVE = ">"
     AT_LEAST = ">="
@@ -57,10 +57,10 @@ class Alert:
 
     Attributes:
         metric: the name of the metric.
-        figure: the figure as written, such as ``mean`` or ``share[dark]``.
-        key: the key of the figure in a report.
+        figure: the figure as written in the alert, such as ``mean`` or ``share[dark]``.
+        key: the key by which the figure is found in a report: its statistic and its value.
         operator: the comparison with the bound, or the change that is watched.
-        bound: the finite number that the figure is compared with. None for a change.
+        bound: the number that the figure is compared with. None for a change.
 
     """
 
@@ -104,15 +104,15 @@ class JudgedAlert(Record, frozen=True):
 def judged(
     alerts: Sequence[Alert], estimates: Sequence[MetricEstimate], changes: Iterable[Changes] = ()
 ) -> list[JudgedAlert]:
-    """Evaluate alerts in every closed window of their metrics, in the order of the estimates.
+    """Return the outcome of every alert in every closed window of its metric.
 
-    Open windows are left out, because their figures still change. Alerts on changes come last, in
-    the order of the changes.
+    Open windows are left out, because their figures still change. The outcomes have the order of
+    the estimates, followed by those of alerts on changes, in the order of the changes.
 
     Args:
         alerts: the alerts, in any order.
         estimates: the estimates of any metrics and windows.
-        changes: the changes over these windows.
+        changes: for each metric, the changes from window to window.
 
     """
     of_windows = [
@@ -132,7 +132,11 @@ def judged(
 
 
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
-    """Evaluate an alert by its figure's clearest change, or by the last window minus the first."""
+    """Return the outcome of an alert on a change.
+
+    It contains the clearest change that was found for the figure. If none was found, it contains
+    the difference between the last window and the first.
+    """
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
     fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)
@@ -207,20 +211,20 @@ _GRAMMAR: Final = (
 )
 
 _NAMED: Final = 12
-"""The maximum number of values that a message lists."""
+"""The maximum number of a metric's values that an error message lists."""
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
-    """Parse the expression of an alert.
+    """Parse an alert, such as ``startup_ms.p95 > 800``.
 
     Args:
         registry: the definitions.
-        text: the expression.
+        text: the alert, as the user wrote it.
 
     Raises:
-        RequestError: if the expression cannot be parsed, if the expression names a figure or value
-            that the metric does not have, or if the alert would never or always fire. The message
-            says what to write.
+        RequestError: if the text cannot be parsed, if it names a figure or value that the metric
+            does not have, or if the alert would never or always fire. The message says what to
+            write.
         UnknownMetricError: if the registry does not define the metric.
 
     """
@@ -267,7 +271,7 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
 
 
 def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
-    """Return the key of a figure, and refuse any figure that the metric does not have."""
+    """Return the key of a figure. Raise an error if the metric does not have this figure."""
     name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
     known = analysis_of(metric).alerts
     if name in known:
@@ -282,10 +286,9 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of a metric whose notation is the given text.
+    """Return the value of a metric that is written as the given text.
 
-    A text is refused as ambiguous if several values, such as pairs of answers, have the same
-    notation.
+    Raise an error if several values, such as pairs of answers, are written in the same way.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]
@@ -329,6 +332,6 @@ def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES
-    if statistic == "sum":  # the number of answers has no upper limit, so sums have none beyond 0
+    if statistic == "sum":  # the number of answers has no limit, so a sum of positive answers has none
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
     return least, greatest

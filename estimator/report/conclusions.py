@@ -3,8 +3,9 @@
 P-values of differences between groups are corrected for multiple comparisons. The last windows of
 all questions are corrected together, the second-last windows are corrected together, and so on. The
 conclusions for a window therefore do not depend on how many earlier windows the report shows. All
-questions have the same weight, however many groups and answers they have, and each question divides
-its weight among its differences. Differences with too few reports are not counted.
+questions have the same weight in the correction (Holm's method with weights), and each question
+divides its weight equally among its differences. Differences with too few reports for a p-value are
+left out.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ Estimated = TypeVar("Estimated", bound=MetricEstimate)
 STATISTICS: Final = ("difference", "difference_of_means")
 
 REACH: Final = 3.9
-"""The distance of suggested thresholds from the median, in standard errors of a share.
+"""How far the share of answers above a suggested threshold is from 1/2, in standard errors.
 
-The interval needs about 2 standard errors, and about 2 more make inconclusive thresholds rare.
-Distances from 3 to 4.2 were tried on uniform, normal and exponential populations. The mean width of
-the bracket of the median was about the same for all distances from 3.6 to 4.2."""
+With few standard errors, the next report may not show on which side of the threshold the median
+lies. With many, the threshold is far from the median. The interval alone takes about 2 standard
+errors. Distances from 3 to 4.2 were tried on uniform, normal and exponential populations: from 3.6
+to 4.2, the mean distance between the two thresholds that enclose the median was about the same.
+"""
 
 FARTHEST: Final = 0.45
-"""The share of answers above a suggested threshold differs from 1/2 by at most this much."""
+"""The maximum distance from 1/2 of the share of answers above a suggested threshold."""
 
 ROUND: Final = 3
 """The number of significant digits of suggested thresholds."""
@@ -56,10 +59,10 @@ def conclusion(difference: Figure) -> Conclusion:
 
 
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
-    """Return the differences, sorted by p-value, as the larger share minus the smaller.
+    """Return the differences, sorted by p-value, each as the larger share minus the smaller.
 
-    If there are only two answers, only differences in the share of the second answer are returned.
-    For yes and no, the second answer is yes.
+    If a question has only two answers, such as no and yes, only the differences in the share of the
+    second answer are returned.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
@@ -107,10 +110,11 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 
 
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
-    """Return the differences, grouped by comparison.
+    """Return the differences, grouped so that each p-value occurs once.
 
-    With two answers, the two differences between the same groups form a single comparison.
-    Otherwise, each difference is a separate comparison.
+    With two answers, two groups differ in the share of one answer exactly as much as in the share
+    of the other. These two differences form one comparison. Otherwise, each difference is a
+    comparison of its own.
     """
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
@@ -156,7 +160,7 @@ def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
 
 
 def _p_values(differences: FigureGroup | None) -> list[float]:
-    """Return the uncorrected p-value of each comparison that has enough reports."""
+    """Return the uncorrected p-value of each comparison with enough reports for a p-value."""
     compared = [] if differences is None else comparisons(differences)
     return [first.p_value for first, *_ in compared if first.p_value is not None]
 
@@ -185,12 +189,12 @@ class Conclusion(StrEnum):
 def highlights_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
 ) -> tuple[Highlight, ...]:
-    """Return the first results to show for each question, in the order of the questions.
+    """Return, for each question, which window and figures to show first.
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
-        changed: the changes over the windows.
+        changed: for each question, the changes from window to window.
 
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
@@ -214,13 +218,13 @@ def highlights_of(
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would enclose the median more closely with equally many reports.
+    """Return thresholds with which as many reports would enclose the median more closely.
 
-    One threshold lies on each side of the median. Both are as close to the median as possible,
-    while the shares of answers above them still differ clearly from one half. A third threshold
-    lies farther from the median, toward the farther end of the range. It limits the bracket if the
-    nearer threshold on the same side is inconclusive. Answers are assumed to be uniformly
-    distributed between the thresholds of the report.
+    One lies on each side of the median, as close to it as possible, while the shares of answers
+    above them still differ clearly from one half. A third lies on the side with the longer part of
+    the range; the share above it is three times as far from one half. It limits the median from
+    that side if the nearer threshold is inconclusive. Answers are assumed to be uniformly
+    distributed between the present thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -237,7 +241,7 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports; if there is none, the best other window."""
+    """Return the last closed window with reports, else the last one with reports, else the last."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
@@ -256,7 +260,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the group with one figure for each value or coordinate, or None."""
+    """Return the statistic that has a figure for each value or coordinate, or None."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 
@@ -292,7 +296,7 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
-    """Return the largest half-width of a question's intervals, and the length of the range."""
+    """Return the half-width of the widest interval of a question, and the length of the range."""
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width

@@ -1,20 +1,20 @@
 """The rules of publication: which questions and tallies are published, with which rounding.
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
-In any other tally, the number of reports n is rounded down to a number k of two significant digits.
-The frequencies stay nearly the same: if c(y) of the n reports have a symbol up to y, the rounded
-tally has round(c(y)·k/n) reports with such a symbol. Estimates, errors, intervals and p-values are
-computed from the rounded tally. Even with all their digits, these figures reveal no more about n
-than k does. The reason: if n is rounded to k, every tally of k reports is the rounded form of some
-tally of n reports (`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The
-rounded tally has fewer reports, so its intervals are wider, and contain the true value at least as
-often.
+In any other tally, the number of reports n is rounded down to a number k of two significant digits:
+1,099 reports become 1,000. The frequencies stay nearly the same: if c(y) of the n reports have a
+symbol of at most y, the rounded tally has round(c(y)·k/n) reports with a symbol of at most y.
+Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all their
+digits, these figures reveal no more about n than the published k does. The reason: if n is rounded
+to k, every tally of k reports is the rounded form of some tally of n reports
+(`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The rounded tally has
+fewer reports, so its intervals are wider, and contain the true value at least as often.
 
-Strata are rounded one by one. A stratum of fewer than 100 reports is also left out of the
-question's total. Otherwise, the difference between the total and the other strata would reveal it.
-For two questions asked together, a group's figures are published as unknown if the group has fewer
-than 100 devices according to the published estimate. Only texts that the registry approves are
-kept.
+The tally of each stratum is rounded separately. A stratum of fewer than 100 reports is also left
+out of the question's total, because the difference between the total and the other strata would
+reveal the stratum's tally. If two questions are asked together, figures about a group are published
+as unknown if the published estimates mean that it has fewer than 100 devices. Of the texts that a
+question found, only those that the registry approves are published.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COUNT_DIGITS: Final = 2
 
 
 def publishable(registry: Registry) -> Registry:
-    """Return a registry with only the publishable questions, and without the operator's notes."""
+    """Return a registry with only the public questions, and without the operator's notes."""
     metrics = {name: replace(metric, owner="") for name, metric in registry.metrics.items() if may_publish(metric)}
     return replace(
         registry,
@@ -56,7 +56,7 @@ def publishable(registry: Registry) -> Registry:
 
 
 def may_publish(metric: Metric) -> bool:
-    """Return whether figures of a question may be published."""
+    """Return whether the registry marks a question as public, and not as sensitive."""
     return metric.is_public and not metric.is_sensitive
 
 
@@ -92,7 +92,7 @@ def rounded_tally(tally: Tally) -> Tally:
 
 
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
-    """Return the publishable estimates of a rounded tally, or None if there are none.
+    """Return the part of a rounded tally's estimates that may be published, or None.
 
     Args:
         estimated: the estimates, which may already be in their published form.
@@ -131,7 +131,7 @@ def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return a group of figures, in which those about too few devices are marked as unknown."""
+    """Return a statistic's figures, with those about too few devices marked as unknown."""
     within = group.about.within
     if within is None:
         return group
@@ -145,7 +145,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers to two questions asked together that enough devices gave."""
+    """Return the answers, to either of two questions asked together, that enough devices gave."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

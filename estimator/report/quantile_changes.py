@@ -1,34 +1,38 @@
 """Tests for changes of quantiles between windows, computed from the counts of symbols.
 
 The estimate of a quantile comes from a smoothed histogram, so the distribution of its error is
-unknown. A test therefore replaces the quantile with a share: that of the answers above a threshold,
-where the threshold is the quantile over all compared windows together. A quantile is higher if the
-share above its threshold is higher.
+unknown. A test therefore replaces the quantile with a share: the share of answers above a
+threshold. The threshold is the quantile over all compared windows together. If this share rises
+from one window to another, the quantile has risen. For instance, if the median of all windows is
+400 ms, the test compares the shares of answers above 400 ms.
 
-**The tested share.** The scores of symbols (`estimator.distribution_intervals.ranges`) give an
-unbiased estimate of the mean of the distribution function F over a range of the grid. The test uses
-1 minus this mean. This number is the share of answers above a threshold that lies anywhere within
-the range with equal probability; an answer counts as 0 below the range, as 1 above it, and as a
-number between within it. If the distribution does not change, neither does this share, for every
-population and every range.
+**The tested share.** The share above a single number cannot be estimated without bias. The scores
+of symbols (`estimator.distribution_intervals.ranges`) give an unbiased estimate of the mean of the
+distribution function F over a range of the grid. The test uses 1 minus this mean. This is the share
+above a threshold that is drawn uniformly from the range: an answer below the range counts as 0, an
+answer above it as 1, and an answer within it as a number between 0 and 1. If the distribution of
+answers does not change, neither does this share, for every population and every range.
 
-**The choice of the range.** For each quantile, the range is the first one whose mean of F reaches
-the quantile's probability. Its width is the narrowest that has enough reports for a normal interval
-and whose error is at most `WIDER_ERROR` times the error of the widest one: a narrow range says more
-about the quantile itself, but has more noise. The range depends only on the sum of all windows'
-counts, and on the smallest number of reports. If nothing changed, the sum contains no information
-on which reports belong to which window.
+**The choice of the range.** Of all ranges of one width, a test uses the lowest one whose mean of F
+reaches the quantile's probability. A narrow range says more about the quantile itself, but its
+share has more noise. The width is therefore the narrowest for which every window has enough reports
+for a normal interval, and for which the standard error is at most `WIDER_ERROR` times that of the
+widest range. The choice depends only on the sum of all windows' counts, and on the number of
+reports of the smallest window. If nothing changed, the sum does not show which reports belong to
+which window, so the choice does not bias the test.
 
 **The error.** The variance of a report's score is computed from the sum of the counts, because all
-windows have the same variance if nothing changed. A tested share is the mean of numbers from 0 to
-1, so the lasting part of its variance is at most p (1 - p) per report (Bhatia & Davis 2000).
+windows have the same variance if nothing changed. A tested share p is a mean of numbers from 0 to
+1, so people's answers contribute at most p (1 - p) to this variance (Bhatia & Davis 2000). This is
+the lasting part of the error (`estimator.report.same_people`).
 
 **The reported change** is the weighted sum of the windows' own estimates of the quantile. Its
-interval is that of the difference between two quantiles: the one over the windows with positive
-weights, and the one over the windows with negative weights. For a step, these are all answers since
-the window and all answers before. Each of the two has an interval of 97.5%, so both contain the
-true values at least 95% of the time, for any overlap of people (Bonferroni). The interval is wider
-than the test would need, and may contain 0 although the test is clear.
+interval is that of a difference between two quantiles: the quantile over the windows with positive
+weights, and that over the windows with negative weights. For a step at a window, these are the
+quantiles of all answers since that window, and of all earlier answers. Each of the two quantiles
+has an interval of 97.5%, so both intervals contain the true values at least 95% of the time, even
+if the same people answered (Bonferroni). The interval of the change is wider than the test would
+need. It may contain 0 although the test finds a change.
 
 If the estimate does not move in the same direction as the tested share, the p-value is 1.
 """
@@ -55,7 +59,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import PAIR
 
 WIDER_ERROR: Final = 2.0
-"""The maximum standard error of the tested range, relative to that of a range of half the grid."""
+"""The maximum standard error of a tested share, relative to that for a range of half the grid."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +72,9 @@ class QuantileChanges:
         probabilities: the probabilities of the quantiles.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
-        tested: the sums of the tested shares. A sum is 0 if the quantile moves in the opposite
-            direction. Intervals are infinitely wide if a window has too few reports for a normal
-            interval.
+        tested: the weighted sums of the tested shares. A sum is 0 if the estimate of the quantile
+            moves in the opposite direction. Its interval is infinitely wide if a window has too few
+            reports for a normal interval.
 
     """
 
@@ -85,7 +89,7 @@ class QuantileChanges:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, statistic: str, weights: Floats
     ) -> QuantileChanges:
-        """Return the sums of all quantiles of a statistic."""
+        """Return the weighted sums of all quantiles that a statistic estimates."""
         quantiles = [window.figures(statistic) for window in windows]
         probabilities = [float(str(label)) for label in quantiles[0].labels]
         estimates = np.array([each.unbiased for each in quantiles])
@@ -98,7 +102,7 @@ class QuantileChanges:
         return cls(windows, metric, probabilities, weights, estimates, tested)
 
     def unbounded(self) -> QuantileChanges:
-        """Return the sums with infinitely wide intervals in tests."""
+        """Return the same sums, but with infinitely wide intervals of the tested shares."""
         return replace(self, tested=self.tested.unbounded())
 
     def figures(
@@ -108,7 +112,9 @@ class QuantileChanges:
         ends: tuple[Floats, Floats],
         **more: Floats,
     ) -> Figures:
-        """Return a change of each quantile, like `Sums.figures`, with intervals of at least 95%.
+        """Return the change of each quantile, with an interval of at least 95%.
+
+        See `Sums.figures` for the arguments.
 
         An interval that does not contain the estimate is extended to it, because the estimate
         decides the direction of the change.
@@ -143,10 +149,11 @@ class QuantileChanges:
 def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Floats) -> TallyRanges:
     """Return the ranges of the weighted mean of several windows, as if it were a single tally.
 
-    If the same people answer in several windows, the mean has a larger error than a tally of as
-    many reports. Each estimate is therefore counted as an estimate from fewer reports. Of the
-    variance of its score, the part r that may be lasting is at most p (1 - p) for a mean p. With
-    the weights c of the windows, which add up to 1, and their reports n, the number of reports is
+    If the same people answer in several windows, the mean has a larger error than a single tally
+    with as many reports. Each estimate is therefore treated as one from fewer reports. Let c be the
+    weight of a window, divided by the sum of all weights, n the window's number of reports, and r
+    the fraction of the score's variance that may be the same in every window: for a mean p, at most
+    p (1 - p) divided by the variance. The number of reports is then
 
         1 / (sum of c² (1 - r) / n  +  r (sum of c / sqrt(n))²)
     """
@@ -168,10 +175,10 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdShares:
-    """The tested share of each quantile in several windows.
+    """The share that is tested in place of each quantile, in several windows.
 
     Attributes:
-        windows: the shares, with both parts of their errors.
+        windows: the shares, with the fresh and the lasting part of their errors.
         is_enough: whether every window has enough reports for a normal interval of a share, shape
             (quantiles,).
 
@@ -184,7 +191,7 @@ class ThresholdShares:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
     ) -> ThresholdShares:
-        """Return the tested share of each quantile, whose threshold comes from all windows."""
+        """Return the share to test for each quantile, after choosing its range from all windows."""
         histogram = histogram_of(metric)
         counts = np.array([window.counts for window in windows], dtype=np.int64)
         reports = counts.sum(axis=1, keepdims=True).astype(float)
@@ -217,7 +224,7 @@ class ThresholdShares:
 
 
 def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: int) -> tuple[Places, Places]:
-    """Return the width of the tested range of each quantile, and the point at which it begins.
+    """Return the range to test for each quantile: the index of its width, and its first point.
 
     Args:
         tally: the sum of all windows.
@@ -252,5 +259,5 @@ def histogram_of(metric: Metric) -> Histogram:
 
 
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
-    """Return the ranges of a tally. The fit, here of evenly spread answers, is not used."""
+    """Return the ranges of a tally. They include a fitted histogram, which is not used here."""
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

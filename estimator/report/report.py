@@ -1,9 +1,9 @@
 """The report: estimates of the selected tallies, and the reasons for skipping others.
 
-On request, the report states how much its published tallies reveal about a device: each tally
-alone, and all tallies of a window together. If a question has public strata, the tallies of the
-strata are published, and each device is counted in only one of these tallies. The question
-therefore counts once, with the privacy loss of its smallest tally, which is the largest.
+On request, the report states how much its tallies would reveal about a device if they were
+published: each tally alone, and all tallies of a window together. This privacy loss is larger if a
+tally has fewer reports. A question with public strata has a tally for each stratum, and each device
+is counted in only one of them. The question's loss is therefore that of its smallest stratum.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The approximate count of numbers in a report for each share, such as estimate and error."""
+"""The approximate number of numbers that a report contains for each share: estimate, error, …"""
 
 MOST_NUMBERS: Final = 2**25
-"""The maximum count of numbers in a report. As text, they take a few gigabytes.
+"""The maximum number of numbers in a report. As text, they take a few gigabytes.
 
-A report on one window of each question may exceed this limit.
+A report with only one window of each question may exceed this limit.
 """
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry that defines the tallies: the given registry, or its trial variant.
+    """Return the registry that defines the tallies: the given one, or its variant for trials.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.
@@ -83,7 +83,7 @@ def make_report(
     request: Request = PLAIN,
     advance: Callable[[int], object] = lambda _: None,
 ) -> EstimateReport:
-    """Estimate the selected tallies of the registry's editions, and list the skipped tallies.
+    """Estimate the selected tallies that the registry defines, and list the skipped tallies.
 
     Args:
         registry: the definitions.
@@ -187,7 +187,7 @@ def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> lis
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield the estimates of those editions that the registry defines."""
+    """Yield those estimates whose metric and edition the registry defines."""
     editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
     return (each for each in estimates if editions.get(each.metric) == each.edition)
 
@@ -195,7 +195,7 @@ def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -
 def _sorted_out(
     registry: Registry, tallies: Iterable[Tally], selection: Selection, advance: Callable[[int], object]
 ) -> tuple[dict[str, list[Tally]], list[Skipped]]:
-    """Return the tallies to estimate, by metric, and the skipped tallies."""
+    """Return the tallies to estimate, by metric, and the skipped ones, each with the reason."""
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:
@@ -212,9 +212,10 @@ def _sorted_out(
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
-    """Refuse tallies whose estimates would exceed the memory limit.
+    """Refuse tallies whose report would have too many numbers to fit into memory.
 
-    Even a small file of tallies may require a large number of shares.
+    Even a small file of tallies can cause this, because a question with a million values has a
+    million shares.
 
     Raises:
         TalliesError: if the estimates would exceed the limit. The message says what to do.
@@ -262,13 +263,13 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
 def with_central(
     estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
 ) -> list[MetricEstimate]:
-    """Return the estimates, each with the privacy loss that its tally causes.
+    """Return the estimates, each with the privacy loss from publishing its tally.
 
     Args:
         estimated: the estimates of questions and strata.
         metrics: the definitions of questions and strata.
         registry: the definitions of the questions alone.
-        delta: the delta of each tally.
+        delta: the delta for which each tally's epsilon is computed.
 
     """
     smallest = _smallest(estimated, registry)
@@ -279,12 +280,12 @@ def with_central(
 
 
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
-    """Return, for each window, the privacy loss that all its closed tallies cause together.
+    """Return, for each window, the privacy loss from publishing all its closed tallies.
 
     Args:
         estimated: the estimates of questions and strata.
         registry: the definitions of the questions alone.
-        delta: the delta of all tallies of a window together.
+        delta: the delta for which the joint epsilon of a window's tallies is computed.
 
     """
     former = former_metrics(registry).values()

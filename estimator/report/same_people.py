@@ -1,61 +1,66 @@
 """Sums over several windows of one question, in which the same people may have answered.
 
-Tallies do not show whether the same people answered. The error of a figure in a window is therefore
-divided into two parts. The fresh part is the noise of the mechanism, which is new in each report.
-The lasting part, which comes from the selection of people and from the noise of permanent answers,
-may be the same in every window.
+Tallies do not show whether the same people answered in two windows. The standard error of a figure
+is therefore divided into two parts. The fresh part is the noise of the mechanism, which is new in
+each report. The lasting part may be the same in every window. It comes from the selection of
+people, and from the noise of permanent answers, which a device draws once and then sends in every
+window.
 
-`Windows.weighted` bounds the variance of a weighted sum with any weights c. The bound is computed
-from the two parts of each window's error:
+`Windows.weighted` multiplies each window's figure by a weight c, and adds up the results. For
+instance, the weights 1 and -1 give the change from one window to another, and weights that add up
+to 1 give a mean. The variance of such a sum is at most
 
     F²  +  G²  +  P²  +  N²  +  2 min(P N, O)
 
 F² is the sum of c² fresh² over the windows with positive weights, and P is the sum of c · lasting
 over these windows. G² and N are the same sums over the windows with negative weights, with -c in
-place of c. O limits the negative covariance of the same people's answers. A sum with one positive
-and one negative weight is a difference between two windows. A sum with only positive weights is a
-mean.
+place of c. O is a limit on how far people who give opposite answers in two windows can increase the
+variance; it is derived below.
 
-If the fresh and lasting parts were known exactly, the variance would never exceed this bound:
+The variance never exceeds this bound if the fresh and lasting parts are known exactly:
 
 * Fresh errors of different windows are independent of each other and of the lasting errors, so
   their variances add up.
 * The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). The
   lasting errors of the windows with positive weights therefore add up to at most P, and the lasting
   errors of the other windows to at most N.
-* The remaining term is minus twice the covariance of the two sums. This term is at most 2 P N
-  (Cauchy-Schwarz).
-* The remaining term is also at most 2 O. Let x and y be one person's answers in two windows, on a
-  scale from 0 to 1, with means a and b in the population. Neither x·y nor (1 - x)·(1 - y) is ever
-  below 0. The covariance of x and y is thus never below -min(a·b, (1 - a)·(1 - b)), which is
-  reached if people say yes once and no the next time. Let the smaller window have m reports and the
-  larger one n. If everybody in the smaller window is also in the larger one, the covariance of the
-  windows' means is the covariance of x and y divided by n; otherwise, the covariance of the means
-  is closer to 0. The covariance of the means is therefore not below -a·b/n, nor below -a·b/m, nor
-  below the same terms for 1 - a and 1 - b. Summed over all pairs of a window with a positive weight
-  and one with a negative weight, each of these four terms becomes a product of two sums. O is the
-  smallest of the four.
+* The variance also contains minus twice the covariance between the lasting errors of the windows
+  with positive weights and those of the others. This term is at most 2 P N (Cauchy-Schwarz).
+* The same term is also at most 2 O, for the following reason. Let x and y be one person's answers
+  in two windows, on a scale from 0 to 1, with means a and b in the population. Neither x·y nor
+  (1-x)·(1-y) is ever below 0. The covariance of x and y is thus never below -min(a·b, (1-a)·(1-b)),
+  which is reached if people say yes once and no the next time. Let the smaller window have m
+  reports and the larger one n. If everybody in the smaller window is also in the larger one, the
+  covariance of the windows' means is the covariance of x and y divided by n; otherwise, the
+  covariance of the means is closer to 0. The covariance of the means is therefore not below any of
+  the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Each of the four, multiplied
+  by the two weights and summed over all pairs of a window with a positive weight and one with a
+  negative weight, is a product of two sums. O is the smallest absolute value of these four
+  products.
 * The bound by O is not valid for a mean or share within a group, because people may join or leave
   the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has
   its own rotations, so the noise and the error due to the limited number of rotations are fresh.
-* The noise of permanent answers does not contribute to O. For different answers, this noise is
-  independent. For equal answers, it is identical, which only reduces the error of a difference.
+* The noise of permanent answers does not contribute to O. If a person gives different answers in
+  two windows, the noise of the two answers is independent. If the answers are equal, their noise is
+  identical, which only reduces the error of a difference.
 
-The error of each window is multiplied by the ratio of its interval's width to that of a normal
-interval (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general
-approach", section 2).
+For intervals, the error of each window is first multiplied by the width of the window's interval,
+divided by the width of a normal interval with the same error (Zou & Donner 2008, "Construction of
+confidence limits about effect measures: a general approach", section 2).
 
-If the same people answer in many windows, the noise in the mean of the windows may be too small for
-a normal interval (see `LEAST_NOISE`): a few people at an end of the range remain few in every
-window. The mean is therefore treated as no more precise than a mean over the largest number of
-windows that still has enough noise. The mean over all windows is a mean of such means, so the same
-bound applies to its error (Minkowski). F² and G² are therefore at least the square of the sum of c
-· least, where `least` is the error of a window that has exactly the least noise. More windows never
-increase the bound. If a window has less than the least noise, its whole error counts as lasting.
+A normal interval needs a minimum of noise (`LEAST_NOISE`). If the same people answer in many
+windows, the mean of the windows may have less: its noise averages out, but the few people at an end
+of the range remain few in every window. The mean is therefore treated as no more precise than a
+mean over the largest number of windows that still has enough noise. The mean over all windows is a
+mean of such means, so the same bound applies to its error (Minkowski). F² and G² are therefore at
+least the square of the sum of c · least, where ``least`` is the fresh error that a window would
+have with exactly the minimum of noise. More windows never increase the bound. If a window has less
+than the minimum of noise, its whole error counts as lasting.
 
-The estimate over all reports of several windows is a sum over windows, weighted by their numbers of
-reports. For any number of windows, its error is at least the error due to the selection of people.
+The figure for all reports of several windows is the mean of the windows' figures, weighted by their
+numbers of reports. However many windows there are, its error is at least the error due to the
+selection of people.
 """
 
 from __future__ import annotations
@@ -83,10 +88,12 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z, student_of
 
 FARTHEST: Final = 5.0
-"""The number of standard errors that is significant even among 87,000 comparisons (p = 6e-7).
+"""A difference of this many standard errors is significant even among 87,000 comparisons (p =
+6e-7).
 
-The width of Fieller's interval of a ratio grows faster than in proportion to z. Intervals of ratios
-are therefore widened according to Fieller's interval at this distance.
+Fieller's interval for a ratio is not a fixed number of standard errors wide: with more confidence,
+it grows faster than a normal interval. Intervals of ratios are therefore widened by the factor that
+Fieller's interval needs at this many standard errors.
 """
 
 
@@ -98,7 +105,9 @@ Places = Sequence[int] | NDArray[np.intp]
 
 
 class Sums(NamedTuple):
-    """Weighted sums over windows, shape (sums, figures). NaN for figures that a window lacks.
+    """Weighted sums of figures over windows, shape (sums, figures).
+
+    A sum is NaN if a window lacks the figure.
 
     Attributes:
         estimates: the sums.
@@ -129,8 +138,8 @@ class Sums(NamedTuple):
 
         Args:
             like: figures whose labels the result takes over.
-            place: the position of the sum, or the positions of the sum and the figure, for each
-                figure.
+            place: the index of a sum, for all figures; or, for each figure of the result, the index
+                of its sum and the index of its column.
             ends: the smallest and the largest possible figure.
             more: further columns of the result, such as p-values.
 
@@ -144,7 +153,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with infinitely wide intervals, which are shown with too few reports."""
+        """Return the sums with infinitely wide intervals, as shown if reports are too few."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -159,13 +168,13 @@ class Windows:
         reports: the number of reports in each window, shape (windows, 1).
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
-        least: the fresh error that the figure would have in a window with exactly the least noise.
+        least: the fresh error that the figure would have in a window with exactly `LEAST_NOISE`.
         lasting: the part of the error that may be the same in every window.
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals; at least 1.
         up: the same ratios for the upper ends of the intervals.
-        places: the positions of the figures on a scale from 0 to 1, and their distances from 1.
-            Empty if O is unknown.
+        places: the mean answers on a scale from 0 to 1, and their distances from 1: a and 1 - a in
+            the module's docstring. Empty if the bound by O is not valid.
         width: the width of the figures' range.
 
     """
@@ -181,7 +190,7 @@ class Windows:
     width: float
 
     def weighted(self, weights: Floats) -> Sums:
-        """Return weighted sums over the windows, for weights of shape (sums, windows)."""
+        """Return the sum of all windows' figures for each row of weights, shape (sums, windows)."""
         more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         return Sums(
             weights @ self.estimates,
@@ -191,7 +200,7 @@ class Windows:
         )
 
     def with_lasting(self, lasting: Floats) -> Windows:
-        """Return the windows with their errors, which are in ``fresh``, divided into both parts.
+        """Return the windows with their whole error, so far in ``fresh``, divided into both parts.
 
         Args:
             lasting: the lasting variance of one report, on a scale from 0 to 1, for each figure.
@@ -211,7 +220,7 @@ class Windows:
         )
 
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
-        """Return bounds on the standard errors of sums, with each window's error times a factor.
+        """Return bounds on standard errors of sums, with each window's error times a factor.
 
         Args:
             more: the positive weights.
@@ -231,7 +240,7 @@ class Windows:
         return error
 
     def _fresh(self, weights: Floats, widening: Floats) -> Floats:
-        """Return F², the bound on the fresh variance of a sum with weights of at least 0."""
+        """Return F²: a bound on the fresh variance of a sum whose weights are at least 0."""
         fresh: Floats = np.maximum(weights**2 @ (widening * self.fresh) ** 2, (weights @ (widening * self.least)) ** 2)
         return fresh
 
@@ -241,8 +250,8 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
     Every window must have the statistic.
 
-    To first order, the error of a figure is the error of the underlying mean times the slope of the
-    scale.
+    A geometric mean is computed from the mean of the answers' logarithms. To first order, its error
+    is the error of that mean times the slope of the exponential function.
 
     Args:
         windows: windows of one question, each with reports.
@@ -270,7 +279,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
 
 def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the means that underlie the figures of a statistic, such as means of logarithms."""
+    """Return the means from which a statistic is computed, such as the means of logarithms."""
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     about = groups[0].about
     least, most = about.scale.inner_ends(groups[0].ends or SHARES)
@@ -329,16 +338,16 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances to both ends of intervals, divided by those of normal intervals."""
+    """Return how many times as far as a normal interval each interval extends, down and up."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 
 
 def mean_over(reports: Floats, estimates: Floats) -> Floats:
-    """Return the mean of each figure over all reports, shape (figures,).
+    """Return the mean of each figure over the reports of all windows, shape (figures,).
 
-    This mean is used for every window. With each window's own estimate instead, the lasting part of
-    the error would be underestimated.
+    The lasting part of every window's error is computed from this mean. If each window's own
+    estimate were used instead, the lasting part would be underestimated.
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
@@ -347,11 +356,12 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
 def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     """Return the maximum variance of people's vectors in each coordinate, shape (d,).
 
-    Two bounds apply. In each coordinate, the variance is at most the total variance minus the
-    mechanism's least noise. Summed over all coordinates, the variance is at most the squared norm
-    minus the squared length of the mean. The first bound is sharper with few reports. The second
-    bound is sharper if the limited number of rotations causes much of the error. Both bounds are
-    computed from all windows, because estimates from a single window are uncertain.
+    Two bounds apply. In each coordinate, the variance is at most the total variance of a report
+    minus the minimum variance of the mechanism's noise. Summed over all coordinates, the variance
+    is at most the square of the longest vector minus the squared length of the mean vector. The
+    first bound is sharper with few reports. The second bound is sharper if the limited number of
+    rotations causes much of the error. Both bounds are computed from all windows, because estimates
+    from a single window are uncertain.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
@@ -366,10 +376,10 @@ def _greatest_widening(windows: Windows) -> float:
     """Return the factor by which intervals of coordinates are wider than normal intervals.
 
     Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
-    The factor is taken from the widest interval, because other intervals may be cut off at the end
-    of the range. Intervals from few reports cover the whole range, so they are used only if every
-    window has few reports. Tests use quantiles farther from the center, where the ratio between
-    Student's and normal quantiles is even larger.
+    The factor is at least that of the widest interval, because other intervals may be cut off at
+    the end of the range. Intervals from few reports cover the whole range, so they are used only if
+    every window has few reports. Tests of many figures use quantiles farther from the center, where
+    Student's distribution exceeds the normal one by a larger factor, which is the minimum.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
@@ -378,7 +388,7 @@ def _greatest_widening(windows: Windows) -> float:
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
-    """Estimate all windows together, for each metric that has reports in several windows.
+    """Estimate each metric that has reports in several windows from all these windows together.
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
@@ -391,7 +401,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Whether figures can be averaged over windows. A model differs from window to window."""
+    """Return whether figures can be averaged over windows; those of a model cannot."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

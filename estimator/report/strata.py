@@ -1,32 +1,34 @@
 """Strata and former questions as separate questions, and the number of participating devices.
 
-A former question is one that only earlier releases of the app still ask (`registry.history`).
+A former question is a question, or an earlier form of one, that only earlier releases of the app
+still ask (`registry.history`).
 
-The question itself represents all strata together. The tallies of its strata can be added, because
-every stratum has the same channel. An open window has a single tally for all strata
-(`collector.store.strata`), which is the tally of the question.
+The figures of the question itself are about all its strata together. For them, the tallies of the
+strata are added up, which is possible because all strata use the same channel. For an open window,
+the collector returns a single tally for all strata (`collector.store.strata`).
 
 Two strata contain the reports of different devices, so their errors are independent. A difference
 between strata is therefore treated like a difference between two windows in which different people
 answered (`estimator.report.changes`). In the correction of p-values, each question has the same
 weight in each window, however many strata it has.
 
-A device participates if its user has agreed. It then answers according to the registry's schedule.
-All tallies and figures come from participating devices. The figures do not show how the other
-devices would have answered.
+A device participates if its user has agreed to be asked. It then answers according to the
+registry's schedule. All tallies and figures come from participating devices, and do not show how
+other devices would have answered.
 
 The schedule asks each participating device independently with probability s. With ``split``, s is
 1. With ``sample``, s is the number of answers divided by the number of questions in the window. The
-number R of reports from D devices is therefore binomially distributed, which determines an interval
-for D. Devices without budget or without an answer send no report, which lowers R and the estimate
-of D.
+number R of reports from D participating devices is therefore binomially distributed. From R and s
+follow the estimate R / s and an interval for D. Devices whose budget is spent, or whose app
+recorded no answer, send no report, so the estimate of D is then too low.
 
 Let p be the share of all N installations that participate. Let x be a figure of the participating
 installations, with possible values between m and M. The figure of all installations is then between
-p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if p is smaller. The bounds
-therefore use the lower end of the interval of p, and both ends of the interval of x. They can miss
-the figure only if an interval is wrong: the interval of x misses x, or D is below its interval. The
-latter happens in at most one of a thousand tallies.
+p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if p is smaller. The bounds are
+therefore computed with the lower end of the interval of p, and with both ends of the interval of x.
+For instance, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and 76%. They can miss the
+figure of all installations only if the interval of x misses x, or if D is below its interval, which
+happens in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
-"""The name of the stratum of all devices with a value that the registry does not list.
+"""The name of the stratum of all devices whose value the registry does not list.
 
 The collector may merge small strata into this stratum.
 """
@@ -66,8 +68,8 @@ The collector may merge small strata into this stratum.
 def apart(registry: Registry) -> Registry:
     """Return the registry with each stratum and each former question as a separate question.
 
-    Each question is followed by its strata and its former versions. Questions that are no longer
-    asked come last.
+    Each question is followed by its strata and its former versions. Former questions that the app
+    no longer asks in any form come last.
     """
     former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
@@ -87,8 +89,8 @@ class FormerMetric(NamedTuple):
         metric: the definition. Its name contains the edition, such as
             ``theme[edition=3594a67b84d8]``, and its purpose includes the text of ``relation``. All
             strata of the former question are counted together.
-        relation: a sentence that states which apps ask the former question, and what has changed
-            since.
+        relation: a sentence that states which releases of the app ask the former question, and how
+            the question has changed since.
 
     """
 
@@ -97,10 +99,10 @@ class FormerMetric(NamedTuple):
 
 
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
-    """Return the former questions by name and edition.
+    """Return the former questions by the name of the question and by edition.
 
-    Removing a stratum from the registry does not create a former question. `counted_apart` adds the
-    tallies of the removed stratum to those of the present question.
+    If only a stratum was removed from a question, this does not create a former question.
+    `counted_apart` adds the tallies of the removed stratum to those of the present question.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -125,7 +127,7 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
 
 
 def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
-    """Return the name and the title of a question about a part of the reports."""
+    """Return the name and the title for a stratum, or for a former form, of a question."""
     return {"name": name, "title": name if metric.title == metric.name else f"{metric.title} ({part})"}
 
 
@@ -140,7 +142,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally under its name in `apart`, and sums of strata under the question's name."""
+    """Yield each tally with the name of its question in `apart`, then the sums over strata."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -171,8 +173,8 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 def _added(first: Tally, second: Tally) -> Tally:
     """Return the sum of two tallies of one question and window.
 
-    The sum has a count for every symbol if both tallies do; otherwise, only reported symbols have
-    counts.
+    If both tallies have a count for every symbol, so does the sum. Otherwise, only the symbols that
+    occur in either tally have counts.
     """
     closed, reports = first.closed and second.closed, first.reports + second.reports
     if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):
@@ -191,13 +193,15 @@ def _added(first: Tally, second: Tally) -> Tally:
 
 
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
-    """Compare every pair of listed strata of each question in each closed window.
+    """Compare all pairs of strata of each question in each closed window.
+
+    The stratum `OTHERS` is not compared.
 
     Questions about vectors and models are left out.
 
     Args:
         estimates: the estimates of the registry's questions and strata.
-        registry: the registry, as it was before `apart`.
+        registry: the registry, in which strata are not yet separate questions (`apart`).
 
     """
     compared = list(_compared(estimates, registry))
@@ -217,7 +221,10 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
 
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
-    """Return the clearest effects in each question's last window, at most `MOST_EFFECTS`."""
+    """Return the clearest differences between strata in the last window of each question.
+
+    At most `MOST_EFFECTS` are returned for each question.
+    """
     shown: list[Effect] = []
     for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
         every = list(of_metric)
@@ -232,7 +239,7 @@ def _unlikelihood(effect: Effect) -> float:
 
 
 _Place = tuple[str, str]
-"""The name of a question, and the name of a window."""
+"""A tally: the name of its question, and the name of its window."""
 
 _Pair = tuple[_Place, tuple[str, str], Compared]
 """A comparison of two strata: the question and window, the names of the strata, and the result."""
@@ -270,10 +277,10 @@ def unknown_because(registry: Registry) -> str | None:
 
 
 def check_installs(registry: Registry, request: Request) -> None:
-    """Refuse the number of installations if the share of asked devices is unknown.
+    """Refuse a request for bounds on all installations if the share of asked devices is unknown.
 
     Raises:
-        RequestError: if the number is refused. The message says why, and what to provide.
+        RequestError: if the request is refused. The message says why, and what to provide.
 
     """
     reason = unknown_because(registry)
@@ -285,7 +292,7 @@ def check_installs(registry: Registry, request: Request) -> None:
 
 
 def asked_share(registry: Registry, window: Window) -> float | None:
-    """Return the share of devices that are asked a question in a window, or None if unknown."""
+    """Return the share of devices that the schedule asks in a window, or None if it is unknown."""
     if unknown_because(registry) is not None:
         return None
     if registry.budget.strategy is Strategy.SPLIT:
@@ -297,14 +304,16 @@ def asked_share(registry: Registry, window: Window) -> float | None:
 def with_participation(
     estimates: Iterable[MetricEstimate], registry: Registry, request: Request
 ) -> list[MetricEstimate]:
-    """Return estimates with the number of participating devices and, on request, with bounds.
+    """Return estimates with the number of participating devices.
+
+    On request, also return bounds on the figures of all installations.
 
     Args:
         estimates: the estimates of the registry's questions and of their strata. Strata get no
             bounds, because the number of installations in a stratum is unknown. If several releases
             of the app answered, the number of devices is estimated only from questions that all of
             these releases ask unchanged.
-        registry: the registry, as it was before `apart`.
+        registry: the registry, in which strata are not yet separate questions (`apart`).
         request: the number of installations, and the share of asked devices if known.
 
     Raises:
@@ -374,7 +383,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return bounds on the figures of all installations, from the minimum participating share."""
+    """Return bounds on figures of all installations if at least this share of them participates."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))
