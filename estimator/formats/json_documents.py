@@ -27,11 +27,11 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""The minimum number of values of a question with shares."""
+"""A question about shares has at least this many values."""
 
 
 def as_json(document: Record) -> str:
-    """Return a document as a JSON object, with one line for each field and each member of a list.
+    """Return a document as JSON text, with one line for each field and each member of a list.
 
     Raises:
         ValueError: if a figure is not finite.
@@ -41,7 +41,7 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Convert a document to dicts and lists. If its schema has a number, the number comes first."""
+    """Convert a document to dicts and lists. The number of its schema, if any, comes first."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 
@@ -69,15 +69,15 @@ def as_compact_json(document: Record) -> str:
 
 
 def as_line(record: Record) -> str:
-    """Return a record as a line of JSON."""
+    """Return a record as one line of JSON, which ends with a line break."""
     return _encode(builtins_of(record)) + "\n"
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """Return a document as JSON with one line for each field and each member of a list.
+    """Return a document as JSON, with one line for each field and each member of a list.
 
-    Deeper indentation would take three times as long, because the fast encoder of the standard
-    library cannot indent.
+    Members of lists are not broken into lines. This would take three times as long, because the
+    standard library's fast encoder writes only single lines.
     """
     fields = (f"  {_encode(name)}: {_lines(value)}" for name, value in document.items())
     return "{\n" + ",\n".join(fields) + "\n}\n"
@@ -113,7 +113,7 @@ def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
 
 
 def decode(document: object) -> EstimateReport:
-    """Return the report in a JSON document.
+    """Return the report that a parsed JSON document contains.
 
     Raises:
         ReportError: if the document is not a report. The message locates the first mistake.
@@ -138,10 +138,10 @@ def decode(document: object) -> EstimateReport:
 
 
 def _check(estimated: MetricEstimate, place: str) -> None:
-    """Refuse figures of one window that contradict each other.
+    """Raise an error if figures of one window contradict each other.
 
     Raises:
-        ReportError: if figures are refused. The message locates them.
+        ReportError: if figures contradict each other. The message says where in the document.
 
     """
     try:
@@ -166,19 +166,19 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> NoReturn:
-    """Refuse a number that JSON cannot represent, such as NaN, or that is too large for a float."""
+    """Raise an error about a number such as NaN, or one that is too large for a float."""
     raise ValueError(f"{text} is not a finite number")
 
 
 def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 any JSON
-    """Return figures from a list. msgspec needs this function, as it does not know `Figures`."""
+    """Convert a list to `Figures`, a type that msgspec does not know."""
     return Figures.from_rows(msgspec.convert(rows, list[Figure]))
 
 
 def _explained(message: str) -> str:
-    """Return a message of msgspec, but with the location of the mistake at the beginning.
+    """Return an error message of msgspec, with the location of the mistake at the beginning.
 
-    msgspec writes, for example: ``Expected `bool`, got `int` - at `$.metrics[0].closed```.
+    msgspec writes the location last: ``Expected `bool`, got `int` - at `$.metrics[0].closed```.
     """
     problem, _, place = message.partition(" - at ")
     place = place.strip("`").removeprefix("$").removeprefix(".")

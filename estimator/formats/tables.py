@@ -1,13 +1,13 @@
-"""A report as a table. CSV, Parquet and data frames share its rows and columns.
+"""A report as a table: the same rows and columns in CSV, Parquet and data frames.
 
-CSV follows RFC 4180, but lines end with LF. Times are in UTC, in the form of ISO 8601.
+CSV follows RFC 4180, except that lines end with LF. Times are in UTC, in the form of ISO 8601.
 
 A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values from the registry,
 and texts that the analyst requested, are written unchanged, because programs that read the rows
-must recognize them. Texts that a search found could be dangerous, because devices chose them. A
-found text gets a leading apostrophe if a spreadsheet might execute the text (OWASP, "CSV
-Injection"), and also if the text itself begins with an apostrophe. Removing one leading apostrophe
-therefore always restores the text.
+must recognize them. Texts that the estimator found in reports could be dangerous, because devices
+chose them. Such a text gets a leading apostrophe if a spreadsheet might execute it (OWASP, "CSV
+Injection"), and also if it already begins with an apostrophe. To restore a found text, remove one
+leading apostrophe if there is any.
 
 pandas, polars and pyarrow are imported only when they are used.
 """
@@ -41,7 +41,7 @@ FOUND_TEXT: Final = "found_text"
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
 TRIAL: Final = "trial"
-"""The population of a trial's rows, so that nobody takes them for figures of users."""
+"""The content of the column ``population`` for a trial, so that nobody takes it for real users."""
 
 DESCRIPTIONS: Final = {
     **{name: statistic.description for name, statistic in STATISTICS.items()},
@@ -66,10 +66,13 @@ DESCRIPTIONS: Final = {
 """The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The miss rate of bounds for all installations, minus that of the underlying intervals."""
+"""The probability that bounds for all installations are wrong because the number of devices is.
+
+It is added to the probability that the figure's own interval is wrong.
+"""
 
 GUARD: Final = "'"
-"""The character that makes a spreadsheet treat a cell as text if the cell begins with it."""
+"""An apostrophe at the beginning of a cell makes a spreadsheet treat the cell as text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
 """A found text that begins with one of these characters gets a leading apostrophe."""
@@ -87,7 +90,7 @@ SCHEMA_KEY: Final = b"hearsay.schema"
 
 
 class Row(NamedTuple):
-    """One estimated figure. Each column's annotation describes the column."""
+    """One estimated figure. Each attribute is a column, and its annotation describes the column."""
 
     metric: Annotated[str, "the metric's name"]
     edition: Annotated[str, "12 hex digits that identify the meaning of the reports"]
@@ -159,7 +162,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """The cells of a row that differ from row to row within one tally."""
+    """Those cells of a row that differ between the figures of one tally."""
 
     statistic: str
     value: str | None
@@ -170,8 +173,8 @@ class Cells(NamedTuple):
 def rows_of(report: EstimateReport) -> Iterator[Row]:
     """Yield a row for every estimated figure.
 
-    The metrics come first, followed by pooled windows, changes, and differences between public
-    strata.
+    The first rows are about single windows. Rows on pooled windows, on changes, and on differences
+    between public strata follow, in this order.
     """
     rows = _rows_of(report)
     return (row._replace(population=TRIAL) for row in rows) if report.is_trial else rows
@@ -233,7 +236,7 @@ def _change_cells(changes: Changes) -> Iterator[Cells]:
 
 
 def _changed(group: FigureGroup, value: str | None) -> str:
-    """Return the name of a figure that is tested for changes."""
+    """Return the name, for the column ``value``, of a figure that is tested for changes."""
     if value is None:
         return group.about.title.lower()
     if group.about.members and not group.about.is_share:
@@ -264,16 +267,15 @@ def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterat
 
 
 _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
-"""A row's window, the begin and end of the window, and whether the window is closed."""
+"""The name of a row's window, its begin, its end, and whether it is closed."""
 
 
 def _rows_in(
     about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
-    """Return a function that makes the rows of a question and its windows.
+    """Return a function that makes rows about one question and one window, or several windows.
 
-    The returned function takes the confidence of the intervals, and the cells that differ from row
-    to row.
+    The function has two arguments: the confidence of the interval, and the `Cells` of the row.
     """
     place: _Place = (None, None, None, closed)
     if windows:
@@ -330,7 +332,7 @@ def as_csv(report: EstimateReport) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV. Rows may have further columns after those of a report."""
+    """Return rows as CSV. They may have more columns than a report, after the report's columns."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()
