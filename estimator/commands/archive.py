@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator archive``, a nightly job that stores a report of each window."""
+"""The command ``hearsay-estimator archive``, for a nightly job: it stores one report per window."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def archive(  # noqa: PLR0913 one argument for each option
     interrupted one.
     """
     try:
-        # importing here saves other commands the 41 ms for loading templates; fcntl is missing on
-        # some systems
+        # importing this here saves other commands 41 ms for loading templates; it fails on systems
+        # without fcntl
         from estimator.archive import ON_ALL_WINDOWS, Archive, missing_windows, write_standing, write_windows  # noqa: PLC0415
         from estimator.publication import METRICS, publish  # noqa: PLC0415 likewise 41 ms
     except ModuleNotFoundError as error:
@@ -143,7 +143,7 @@ def archive(  # noqa: PLR0913 one argument for each option
 
 
 def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
-    """Refuse to write an archive to a public folder, or public data to an archive.
+    """Refuse an archive in a folder with public data, and public data in a folder with an archive.
 
     Raises:
         OutputError: if a folder is refused. The message says what the folder contains.

@@ -70,9 +70,10 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""The errors that the user can correct, each with the text that precedes its message.
+"""The errors that the user can correct by changing the command line.
 
-Any other error counts as a failure of the command.
+Each is mapped to the text that precedes its message. Any other error counts as a failure of the
+command.
 """
 
 
@@ -141,7 +142,7 @@ class Commands(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context of the subcommand, whose usage line precedes an error message."""
+        """Return the subcommand's context, so that an error message begins with its usage line."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

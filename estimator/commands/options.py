@@ -22,7 +22,7 @@ REGISTRY = click.option(
 
 
 class WindowType(click.ParamType[Window]):
-    """The name of a window as the type of an argument."""
+    """The type of an argument that names a window, such as ``2026-W47``."""
 
     name = "window"
 
@@ -37,7 +37,7 @@ class WindowType(click.ParamType[Window]):
 
 
 class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
-    """A metric and a range, such as ``startup_ms:2000:5000``, as the type of an argument."""
+    """The type of an argument with a metric and a range, such as ``startup_ms:2000:5000``."""
 
     name = "range"
 
@@ -54,7 +54,7 @@ class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
 
 
 class NumberRange(click.FloatRange):
-    """A number within bounds as the type of an argument.
+    """The type of an argument that is a number within bounds.
 
     Unlike click's own type, it refuses NaN.
     """
@@ -74,7 +74,7 @@ class NumberRange(click.FloatRange):
 
 
 class WholeRange(click.IntRange):
-    """A whole number within bounds as the type of an argument."""
+    """The type of an argument that is a whole number within bounds."""
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number. Any other text is a usage error."""
@@ -88,7 +88,7 @@ class WholeRange(click.IntRange):
 
 
 def _span(bounds: click.IntRange | click.FloatRange) -> str:
-    """Return a phrase that states the bounds of a number."""
+    """Return the bounds of a number as a phrase for an error message."""
     least = "" if bounds.min is None else f"{'above' if bounds.min_open else 'at least'} {bounds.min:,}"
     most = "" if bounds.max is None else f"{'below' if bounds.max_open else 'at most'} {bounds.max:,}"
     if least and most and not (bounds.min_open or bounds.max_open):
@@ -97,7 +97,7 @@ def _span(bounds: click.IntRange | click.FloatRange) -> str:
 
 
 class Day(click.ParamType[date]):
-    """A day of the calendar as the type of an argument."""
+    """The type of an argument that is a day of the calendar."""
 
     name = "date"
 

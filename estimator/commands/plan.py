@@ -37,18 +37,18 @@ from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
-"""The minimum delta. For smaller probabilities, sums of floats are too inexact."""
+"""The minimum value of ``--delta``. For smaller probabilities, sums of floats are too inexact."""
 
 NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The limits of target errors: from 1% of the narrowest possible range to the widest range."""
+"""The limits of ``--wanted-error``: from 1% of the narrowest possible range to the widest."""
 
 MOST_WINDOWS: Final = 10_000
-"""The maximum number of windows, which no registry's lifetime exceeds."""
+"""The maximum value of ``--windows``. No registry's lifetime budget pays for more windows."""
 
 WEIGHTS = (1e-9, 1e9)
-"""The range of weights, so that floats can represent squared errors divided by weights."""
+"""The limits of weights, so that floats can represent every squared error divided by a weight."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -244,10 +244,12 @@ def _statement(registry: Registry, old: Registry | None, language: str, *, is_ch
 
 
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
-    """Return the distribution of each number's answers, from shares or from the last pilot window.
+    """Return the assumed distribution of answers for each metric about a number.
+
+    It comes from a file of shares, or from the last window of a pilot's tallies.
 
     Raises:
-        click.UsageError: if the pilot has no tally of a number with a distribution.
+        click.UsageError: if the pilot's tallies show no distribution of a number.
 
     """
     people: dict[str, Numbers] = {}
@@ -324,7 +326,7 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print changes of the registry and of the users' page, the yearly privacy loss, and warnings.
+    """Print what a new registry changes: the text for users, the yearly privacy loss, and warnings.
 
     If the number of devices is known, warn about each question whose error would be too large to be
     useful.

@@ -1,6 +1,6 @@
-"""Output on stdout: tables use only characters that stdout can show; other formats are in UTF-8.
+"""Output on stdout, and progress bars on stderr.
 
-During long work, a bar on stderr shows the progress.
+Tables use only characters that stdout can show. Other formats are in UTF-8.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from estimator.words import shown_of
 
 
 def left_out_lines(report: EstimateReport) -> str:
-    """Return a line for each window left out because the --since window begins within it."""
+    """Return a line for each window that is left out because ``--since`` falls inside it."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
     return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 
 
 def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
-    """Print a line of JSON for each alert and window on stderr, and return whether any fired.
+    """Print the outcome of each alert in each window, and return whether any alert fired.
 
-    stdout is reserved for the report.
+    Each outcome is a line of JSON on stderr, because stdout is reserved for the report.
     """
     for alert in alerts:
         click.echo(as_line(alert).encode(), nl=False, err=True)
@@ -44,7 +44,7 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
     Args:
         skipped: the skipped tallies.
-        remedy: instructions that the command appends to each reason.
+        remedy: an instruction for the user, which is appended to each reason.
 
     """
     by_reason: dict[str, list[str]] = {}
@@ -58,7 +58,7 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
-    """Print results in one of several formats. A table has the width and colors of stdout.
+    """Print results in one of several formats. A table is fitted to the width and colors of stdout.
 
     Args:
         forms: a function for each format, which converts the results to a text.
@@ -71,12 +71,12 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
 
 
 def put_document(text: str) -> None:
-    """Print a text with exactly the bytes that it would have in a file."""
+    """Print a text with the same bytes as in a file: UTF-8, and line breaks unchanged."""
     click.echo(text.encode(), file=stdout(), nl=False)
 
 
 def stdout() -> TextIO:
-    """Return stdout, unless the calling program closed it before starting this program.
+    """Return stdout. The program that started this one may have closed it.
 
     Raises:
         click.ClickException: if stdout is closed.
@@ -88,16 +88,16 @@ def stdout() -> TextIO:
 
 
 REDRAWS = 1000
-"""The maximum number of times that a bar is redrawn, because drawing takes time."""
+"""The maximum number of times that a progress bar is redrawn, because drawing takes time."""
 
 
 @contextmanager
 def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr during long work. Nothing is shown if stderr is not a terminal.
+    """Show a progress bar on stderr. Nothing is shown if stderr is not a terminal.
 
     Args:
-        label: a phrase for the work.
-        steps: the number of steps.
+        label: a phrase that describes the work.
+        steps: the number of steps of the work.
 
     Yields:
         A function to call with the number of steps completed since the last call.

@@ -49,16 +49,16 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The number of bits of a generated seed, which is short enough for people to type."""
+"""The number of bits of a generated seed. People can still type such a seed."""
 
 DIGITS: Final = 6
-"""The decimal places of the candidate epsilons."""
+"""The number of decimal places of the epsilons that are tried by default."""
 
 FEWEST_ROUNDS: Final = 2
-"""The minimum number of rounds of a search. A single round does not show the effect of chance."""
+"""The minimum number of rounds with ``--loss``. A single round does not show what is chance."""
 
 FACTORS: Final = (0.5, 1, 2)
-"""The candidate epsilons, as multiples of the registry's epsilon."""
+"""The epsilons that are tried by default without ``--loss``: multiples of the registry's."""
 
 
 @click.command(
@@ -160,7 +160,7 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse outputs that would overwrite other files, and the same file for two outputs.
+    """Refuse to overwrite files that the command reads or did not write, and to write a file twice.
 
     Raises:
         click.UsageError: if a file is refused. The message names the file.
@@ -179,7 +179,7 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
 
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
-    """Return the page of a report, with a title that marks it as a rehearsal."""
+    """Return an HTML report, with a title that marks it as a rehearsal."""
     from estimator.render.html.page import as_html  # noqa: PLC0415 takes 33 ms, which other formats save
 
     report = make_report(registry, tallies, Selection(), request)

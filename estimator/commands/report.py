@@ -52,19 +52,19 @@ SUFFIXES: Final = {
     ".html": "html",
     ".prom": "openmetrics",
 }
-"""The format of a file, by its extension. Models are JSON too, so they need ``--format``."""
+"""The default format of a file, by its extension. For a model, ``--format`` is required."""
 
 MODEL_FILE: Final = ("model", ".json")
-"""The name and the extension of the format for models."""
+"""The value of ``--format`` for models, and the extension of a model's file."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""A hint on what to do with a written file, by format."""
+"""What the user can do with a written file, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
-"""A hint if a collector returned no tallies. From a file, tallies of open windows are skipped."""
+"""A hint if a collector returned no tallies. It does not apply to tallies from a file."""
 
 STDOUT: Final = Path("-")
-"""The name that many programs interpret as standard output. This command refuses it."""
+"""Many programs interpret this file name as standard output. This command refuses it."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 
@@ -199,10 +199,11 @@ def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
 def _check_metrics(
     registry: Registry, names: Sequence[str], form: str, alerts: Sequence[Alert], of_ranges: Sequence[str]
 ) -> None:
-    """Refuse unknown metrics, and options about metrics that ``--metric`` excludes.
+    """Refuse unknown metrics, and alerts or ranges about metrics that ``--metric`` leaves out.
 
     Raises:
-        click.UsageError: if a request is refused. The message says what to do.
+        click.UsageError: if an option is about a metric that is left out. The message says what to
+            do.
         RequestError: if the format is model and no model is named.
         UnknownMetricError: if the registry does not define a metric.
 
@@ -236,11 +237,11 @@ def _content(  # noqa: PLR0913 the contents, and their format
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the table for a stream or, without a stream, for a file.
+    """Return the report as a table, in the style of the stream to which it is printed.
 
     Args:
         report: the report to show.
-        stream: the stream to which the table is printed, or None.
+        stream: the stream to which the table is printed. None if it is written to a file.
         verbose: whether to show every figure and column.
 
     """

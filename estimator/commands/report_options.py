@@ -52,7 +52,7 @@ LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), 
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
-"""The formats with one row for each estimate. They cannot show facts about a whole tally."""
+"""The formats with one row for each estimate. They have no place for facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
 """The formats for people. They cannot show a matrix."""
@@ -81,7 +81,7 @@ def check_collector(collector: str, *, allow_plain_http: bool) -> None:
 
 
 def check_source(collector: str | None, tallies: Path | None, *, allow_plain_http: bool) -> None:
-    """Refuse a command without a source of tallies, and a command with two sources.
+    """Check that the user has named exactly one source of tallies: a file or a collector.
 
     Raises:
         click.UsageError: if there is not exactly one source. The message says what to do.
@@ -106,7 +106,7 @@ def selection_of(first: Window | None, last: Window | None, *, preliminary: bool
 
 
 def check_request(registry: Registry, request: Request) -> None:
-    """Refuse figures that a registry's metrics do not have, before tallies are read.
+    """Refuse requested figures that no metric of the registry has, before tallies are read.
 
     Raises:
         RequestError: if a figure is refused. The message names the figure, and says what to do.
@@ -168,15 +168,15 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestedExtra:
-    """One name that can follow ``--with``.
+    """A figure that a report contains only on request, by a name after ``--with``.
 
     Attributes:
-        field: the field of a request that this name sets.
+        field: the field of `Request` that the name sets.
         does: a description of the figures that the name adds to a report.
         value: the type of the value after ``=``. None if the name takes no value.
         metavar: the placeholder for the value in the help.
         example: an example of a value.
-        absent: the formats that cannot show the added figures.
+        absent: the formats that cannot show the figure.
         is_repeatable: whether the name may be given more than once.
 
     """
@@ -245,16 +245,16 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         is_repeatable=True,
     ),
 }
-"""The extras, keyed by the names that follow ``--with``."""
+"""The figures that can be requested, by the name that follows ``--with``."""
 
 
 def written(name: str) -> str:
-    """Return the syntax of an extra on the command line, such as ``central=DELTA``."""
+    """Return how a name is written after ``--with``, such as ``central=DELTA``."""
     return f"{name}={EXTRAS[name].metavar}" if EXTRAS[name].value else name
 
 
 class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
-    """A comma-separated list of extras and their values as the type of an argument.
+    """The type of the argument of ``--with``, such as ``pooled,installs=5000``.
 
     Attributes:
         known: the names that a command accepts.
@@ -268,7 +268,7 @@ class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
         self.known = tuple(known)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 as in the base
-        """Return the extras as pairs of a name and a value. Any other text is a usage error."""
+        """Return a pair of name and value for each item. A malformed text is a usage error."""
         return tuple(self._extra(part.strip(), param, ctx) for part in str(value).split(","))
 
     def _extra(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
@@ -321,10 +321,10 @@ WITH: Final = with_extras(EXTRAS, "clusters,central=1e-6")
 
 
 class CommandWithExtras(click.Command):
-    """A command that accepts ``--with``, and lists the extras in its help."""
+    """A command that accepts ``--with``, and lists the possible names in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, then the extras."""
+        """Write the options, then the names that can follow ``--with``."""
         super().format_options(ctx, formatter)
         known = next(param.type.known for param in self.params if isinstance(param.type, ExtraList))
         with formatter.section("Extras"):
@@ -332,14 +332,14 @@ class CommandWithExtras(click.Command):
 
 
 def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
-    """Return the figures requested for each tally.
+    """Return a request for the figures that the user named after ``--with``.
 
     Args:
-        extras: the values of ``--with`` by name.
+        extras: the names after ``--with``, each with its value.
         form: the format of the report.
 
     Raises:
-        click.UsageError: if the format cannot show an extra.
+        click.UsageError: if the format cannot show one of these figures.
         RequestError: if the file of candidates cannot be read.
 
     """
