@@ -8,19 +8,19 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""The maximum number of lines, which chat programs show without collapsing the message."""
+"""The maximum number of lines. Chat programs show so many without collapsing the message."""
 
 FRAME: Final = 6
-"""The number of lines besides questions: heading, summary, participation and three empty lines."""
+"""The number of lines that are not about a single question; three of them are empty."""
 
 LONGEST_LINE: Final = 400
-"""The maximum number of characters in a question's sentences before the number of reports."""
+"""The maximum number of characters of a question's sentences, without the number of reports."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
-"""The verdicts on whether answers changed, the most important first."""
+"""The conclusions on whether answers changed, in the order in which questions are listed."""
 
 WITH_CHANGE: Final = ("changed", "perhaps")
-"""The verdicts with which the digest shows the sentence on the change."""
+"""The conclusions for which the digest also contains the sentence on the change."""
 
 
 class Digest(NamedTuple):

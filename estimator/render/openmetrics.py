@@ -42,19 +42,20 @@ ABOUT: Final = "hearsay_metric_info"
 OF_METRIC: Final = ("metric", "edition", "group")
 
 DESCRIPTION: Final = ("title", "unit", "counted")
-"""Further labels of `ABOUT`. ``counted`` states what happens to numbers beyond the range."""
+"""Other labels of `ABOUT`. ``counted`` states how numbers outside the range are counted."""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
 GROUPED: Final = frozenset({"mean_within", "share_within"})
-"""The statistics whose labels begin with the group of devices that the figure describes."""
+"""Statistics whose figures are about a group of devices, which their labels name first."""
 
 
 def as_openmetrics(report: EstimateReport) -> str:
     """Return the gauges of every question.
 
-    The label ``group`` is a public stratum or, for two questions asked together, a group. If a
-    question has many values, only the values with the largest shares have gauges, as on the page.
+    The label ``group`` names a public stratum or, for two questions asked together, an answer to
+    the first question. If a question has many values, only the values with the largest shares have
+    gauges, as on the page.
     """
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 takes 90 ms, and no other format needs it
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise

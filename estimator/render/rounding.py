@@ -3,17 +3,19 @@
 * The interval is rounded outwards, so the shown interval contains the exact one.
 * The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
   nearer end; JSON and CSV contain the original.
-* Rounding never gives an impossible number. If the largest possible number is 46, no interval ends
-  at 50.
+* Rounding never gives an impossible number. For instance, if no answer can be above 46, an interval
+  that ends at 45.3 is not rounded outwards to 50.
 
 Each number is rounded only once, from its exact value. A figure and its interval are rounded to the
 same decimal place. In a table, this is the place of the second significant digit of the standard
-error; in a sentence, it is the place of the first. If this would move the figure out of its
-interval, a finer place is used: 28 of 28 days are not shown as about 30. Rounding uses exact
-arithmetic on the shortest decimal representation of the float. Estimates are rounded half to even.
+error; in a sentence, the place of its first. For instance, with the standard error 0.0214, the
+figure 0.53478 becomes 0.535 in a table, and 0.53 in a sentence. If the figure would be rounded to a
+number outside its interval, a finer place is used: 28 of 28 days are not shown as about 30.
+Rounding uses exact arithmetic on the shortest decimal representation of the float. Estimates are
+rounded half to even.
 
-Shares are shown in percent. Other figures are shown in the unit of their question. The unit follows
-the estimate. If there is no estimate, it follows the interval.
+Shares are shown in percent. Other figures are shown in the unit of their question. The unit is
+written after the estimate or, if there is no estimate, after the interval.
 """
 
 from __future__ import annotations
@@ -38,33 +40,36 @@ _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
 
 PERCENT_POWER: Final = 2
-"""The power of ten by which a share is multiplied to give percent."""
+"""A share is multiplied by 10 to this power to give percent."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
-"""The number of significant digits of an error: in a table, and in a sentence."""
+"""The number of significant digits to which an error is rounded: in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""The approximate length of a 95% interval in standard errors. It replaces missing errors."""
+"""The approximate length of a 95% interval, in standard errors.
+
+If a standard error is missing, the interval's length is divided by this number instead.
+"""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum number of decimals, and of digits before the point. Other numbers are written with a
-power of ten.
+"""The maximum number of decimals, and of digits before the point. Numbers that need more are
+written with a power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
-"""The maximum size on a logarithmic scale. The exponential of a larger size would overflow."""
+"""Larger sizes on a logarithmic scale count as this, because their exponential would overflow."""
 
 POINT_FIGURES: Final = 4
-"""The number of significant digits of a figure whose interval is a single point."""
+"""The number of significant digits of a figure whose interval has length 0."""
 
 DUST: Final = 1e-12
-"""An interval with at most this relative length counts as a single point.
+"""An interval counts as a single point if its length is at most this fraction of its larger end.
 
-Such short intervals result from float arithmetic.
+Such lengths are rounding errors of float arithmetic.
 """
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
-"""A decimal context with more digits than any float, so that each number is rounded once."""
+"""A decimal context with more digits than any float has, so that it never rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +116,15 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return the number of decimals for an error: 1 for 1.3, 2 for 0.0996, -1 for 120.
+    """Return the number of decimals with which a figure with this error is shown.
 
-    A result below 0 means rounding to tens, hundreds and so on.
+    With two digits of the error, it is 1 for an error of 1.3, 2 for 0.0996, and -1 for 120.
+
+    A result below 0 means that figures are rounded to tens, hundreds and so on.
 
     Args:
         standard_error: the error, above 0, in the unit that is shown.
-        figures: the number of significant digits of the error that are shown.
+        figures: the number of significant digits to which the error is rounded.
 
     """
     rounded = Context(prec=figures, rounding=ROUND_HALF_EVEN).create_decimal(repr(standard_error))
@@ -127,7 +134,7 @@ def digits_for(standard_error: float, figures: int = FIGURES) -> int:
 def percent(
     value: float | None, low: float, high: float, standard_error: float | None = None, figures: int = FIGURES
 ) -> Rounded:
-    """Return a share as a percentage, rounded to whole percents or finer.
+    """Return a share in percent, rounded to whole percents or finer.
 
     Args:
         value: the estimate, as a fraction of 1; it may lie outside 0 to 1. None if it is unknown.
@@ -135,7 +142,7 @@ def percent(
         high: the upper end of the interval.
         standard_error: the standard error of the estimate. Without it, the interval's length
             determines the digits.
-        figures: the number of significant digits of the error that are shown.
+        figures: the number of significant digits to which the error is rounded.
 
     """
     figure = (value, low, high, standard_error)
@@ -161,7 +168,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         standard_error: the standard error of the estimate. Without it, the interval's length
             determines the digits.
         unit: the name of the unit; empty if there is none.
-        figures: the number of significant digits of the error that are shown.
+        figures: the number of significant digits to which the error is rounded.
         possible: the smallest and the largest possible number. None if they are unknown.
         decimals: the number of digits after the point. None if the error determines it.
 
@@ -172,7 +179,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
-    """Format a size without an error, such as the half-width of an interval.
+    """Format a size that has no standard error itself, such as the half-width of an interval.
 
     Args:
         size: the size, at least 0.
@@ -187,23 +194,23 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
 
 
 def relative_size(logarithm: float) -> str:
-    """Convert a size on a logarithmic scale to a relative increase of the figure, in percent."""
+    """Convert a size on a logarithmic scale to an increase in percent: ln 1.5 becomes 50%."""
     return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)}%"
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate to show or draw, moved into its interval if necessary."""
+    """Return an estimate, or the nearer end of its interval if it lies outside the interval."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
 def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[int, int, int]:
-    """Return an estimate and both ends of its interval in whole steps, for drawing.
+    """Return an estimate and both ends of its interval as multiples of a power of ten, for charts.
 
     Args:
         estimate: the unbiased estimate.
         low: the lower end of the interval.
         high: the upper end.
-        exponent: the exponent of the power of 10 that is one step.
+        exponent: the exponent x of the power 10**x.
 
     """
     parts = ((min(high, max(low, estimate)), ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
@@ -212,9 +219,9 @@ def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[i
 
 
 def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> str:
-    """Format a rounded number, times a power of ten, with thousands separators.
+    """Multiply a number by a power of ten, round it, and format it with thousands separators.
 
-    A negative number has a true minus sign instead of a hyphen. Zero has no sign.
+    A negative number gets a minus sign (U+2212) instead of a hyphen. Zero gets no sign.
 
     Args:
         value: a finite number.
@@ -255,7 +262,7 @@ def _possible_text(
 
 
 def _possible_place(value: float, decimals: int, possible: Ends, direction: str) -> int:
-    """Return the number of decimals, or more if the rounded number would be impossible."""
+    """Return how many decimals a number needs so that it is not rounded to an impossible one."""
     least, greatest = possible
     if least <= value <= greatest:
         while not least <= float(_to_place(value, decimals, 0, direction)) <= greatest:
@@ -264,7 +271,7 @@ def _possible_place(value: float, decimals: int, possible: Ends, direction: str)
 
 
 def _decimals(figure: _Figure, figures: int) -> int:
-    """Return the number of decimals for a figure, from its error or from its interval."""
+    """Return the number of decimals for a figure, according to its error or its interval."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
     if scale > DUST * max(abs(low), abs(high)):
@@ -273,7 +280,7 @@ def _decimals(figure: _Figure, figures: int) -> int:
 
 
 def _decimals_within(figure: _Figure, decimals: int) -> int:
-    """Return the number of decimals, or more if necessary to keep a number in its interval."""
+    """Return how many decimals a figure needs so that rounding keeps it in its interval."""
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
     finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)
@@ -296,7 +303,7 @@ class Unit:
     Attributes:
         power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
         name: the unit that follows a number; empty if there is none.
-        difference: the unit that follows a difference of two figures.
+        difference: the unit that follows a difference between two figures; for percent, ``points``.
         possible: the smallest and the largest possible number. None if they are unknown.
 
     """
@@ -317,12 +324,12 @@ class Unit:
         return _behind(self.difference)
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
-        """Return a figure and its interval as texts, with ``figures`` digits of the error."""
+        """Return a figure and its interval as texts, rounded to ``figures`` digits of the error."""
         parts = (figure.estimate, figure.low, figure.high, figure.standard_error)
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with the estimate's decimals, or an empty text."""
+        """Return the maximum-likelihood value with as many decimals as the estimate; else ""."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)
@@ -344,7 +351,7 @@ class Unit:
 
 
 def _behind(name: str) -> str:
-    """Return the text that follows a number: a percent sign, or a no-break space and the unit."""
+    """Return a percent sign; or a no-break space and the unit; or "" if there is no unit."""
     return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 
@@ -353,20 +360,23 @@ NO_UNIT: Final = Unit(0, "", "")
 
 
 def unit_of(group: FigureGroup) -> Unit:
-    """Return the unit in which the figures of a statistic are shown, with their range."""
+    """Return the unit, and the range of possible numbers, for the figures of a statistic."""
     return PERCENT if group.about.is_share else Unit(0, group.unit, group.unit, group.ends)
 
 
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures at the positions if each value has a figure; else the first figures."""
+    """Return a statistic's figures for the values at these positions.
+
+    If the statistic does not have one figure for each value, return its first figures.
+    """
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:
     """Return the ends of the scale of bars, or None if the figures have no bars.
 
-    Figures with a range use its ends. Other figures of values use a scale that is symmetric around
-    0.
+    If figures have a smallest and a largest possible number, these are the ends. Otherwise, if
+    there is a figure for each value or coordinate, the scale is symmetric around 0.
     """
     if group.ends is not None or not group.about.by_value:
         return group.ends
@@ -375,7 +385,7 @@ def bar_ends(group: FigureGroup) -> Ends | None:
 
 
 class ShownFigure(NamedTuple):
-    """The parts of a figure that lines of text show.
+    """A figure with everything that a line of text shows.
 
     Attributes:
         label: the label of the figure; for a pair, two texts, which can be shortened separately.
@@ -402,7 +412,7 @@ class ShownFigure(NamedTuple):
 
 
 def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Ends | None = None) -> ShownFigure:
-    """Return the parts of a figure for a line of text."""
+    """Return a figure with everything that a line of text shows."""
     return ShownFigure(label, figure, unit.rounded(figure), unit.likeliest(figure), ends)
 
 

@@ -34,7 +34,7 @@ from estimator.statistics.confidence import CONFIDENCE, SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""The decimal context in which privacy losses are rounded up."""
+"""The decimal context that rounds privacy losses up to three significant digits."""
 
 LEAST_P: Final = 0.001
 """The smallest p-value that is shown as a number. Smaller p-values would be inaccurate, because the
@@ -52,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The names of quantities, other than single figures, that fabricated reports could move."""
+"""The labels of quantities that fabricated reports could move and that are not single figures."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""
@@ -83,7 +83,10 @@ NO_TEXTS = "This question does not discover texts. Name some with --with candida
 
 
 def titled(report: EstimateReport) -> EstimateReport:
-    """Return a report in which the names of questions asked together are replaced by titles."""
+    """Return a report with the questions' titles in place of their names.
+
+    This applies to questions asked together, whose names occur in sentences.
+    """
     titles = {estimated.metric: estimated.title for estimated in report.metrics}
     highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
     metrics = tuple(with_titles(each, titles) for each in report.metrics)
@@ -91,7 +94,7 @@ def titled(report: EstimateReport) -> EstimateReport:
 
 
 def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricEstimate:
-    """Return estimates in which the names of questions asked together are replaced by titles."""
+    """Return estimates with the titles of questions asked together in place of their names."""
     if estimated.names is None:
         return estimated
     first, second = (titles.get(name, name) for name in estimated.names)
@@ -99,12 +102,12 @@ def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricE
 
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
-    """Return the answer to a question, according to one window, in a sentence or two.
+    """Return a sentence or two that answer a question with the figures of one window.
 
     Args:
         estimated: the figures of the window.
-        independence: for two questions asked together, the p-value of their independence, corrected
-            for all such pairs. None for other questions.
+        independence: for two questions asked together, the p-value of the test whether they are
+            independent, corrected for all such pairs. None for other questions.
 
     """
     if not estimated.reports:
@@ -139,7 +142,7 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return the noun for the labels of shares, such as ``answer`` or ``group``."""
+    """Return what the labels of shares are called, such as ``answer`` or ``group``."""
     if estimated.are_sets:
         return "value"
     if estimated.names is None:
@@ -153,7 +156,7 @@ def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def threshold_words(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return a phrase for the answers above a threshold, such as ``answer 50 ms or more``."""
+    """Return a phrase for the share of answers above a threshold: ``answer 50 ms or more``."""
     threshold = group.label(group.figures[group.lead])
     return f"answer {threshold.replace(' ', f' {estimated.unit} ', 1) if estimated.unit else threshold}"
 
@@ -184,7 +187,7 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that writes a sentence on the largest or the clearest of many figures."""
+    """Return a function that writes a sentence on the largest, or the clearest, of many figures."""
 
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
         lead = group.figures[group.lead]
@@ -207,7 +210,7 @@ def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
     median = group.figures[len(group.figures) // 2]
-    if estimated.group("share_above") is not None:  # only the thresholds on both sides of the median are known
+    if estimated.group("share_above") is not None:  # the shares show only between which thresholds the median lies
         return f"The median lies between {median.low:,.12g} and {median.high:,.12g}{unit_of(group).suffix}."
     return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
 
@@ -238,11 +241,11 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "quantile": _of_median,
     "mean_within": _of_group_means,
 }
-"""The function that writes a sentence on a statistic's figures, by statistic."""
+"""For each statistic, a function that writes the sentence that answers the question."""
 
 
 def notes_of(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes to read with the figures of a question."""
+    """Yield notes that readers need to understand the figures of a question."""
     if estimated.relation:
         yield estimated.relation
     yield from text_notes(estimated)
@@ -301,7 +304,7 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
     """Return the bounds, for all installations, on the figure that answers the question.
 
-    Return the group of the bounds as well. Return None without bounds.
+    Return a pair of the statistic and the bounds, or None if there are no bounds.
     """
     key = estimated.headline
     group = None if key is None else among_all.group(key.statistic)
@@ -310,7 +313,7 @@ def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[Fig
 
 
 def taking_part_words(among_all: AmongAll) -> str:
-    """Return a phrase on the share of installations that participate: an interval or a number."""
+    """Return the share of installations that participate, as a phrase."""
     share = among_all.taking_part
     if share.low == share.high:
         return f"{exact_percent(share.low)} participate"
@@ -402,19 +405,19 @@ def exact_loss(epsilon: float) -> str:
 
 
 def window_of(estimated: MetricEstimate) -> str:
-    """Return the name of a window, with an asterisk if it is still open."""
+    """Return the name of the estimates' window, with an asterisk if it is still open."""
     return estimated.window + ("" if estimated.closed else "*")
 
 
 def central_line(estimated: MetricEstimate) -> str:
-    """Return the line on a tally's central epsilon, or an empty text if there is none."""
+    """Return a line on the privacy loss from publishing a tally; empty if it was not requested."""
     if estimated.central is None:
         return ""
     return f"  {estimated.window}: central {central_words(estimated.central)}, if only tallies are public"
 
 
 def composed_lines(composed: tuple[Composed, ...]) -> str:
-    """Return, for each window, a line on the privacy loss from all of its tallies together."""
+    """Return, for each window, a line on the privacy loss from publishing all its tallies."""
     return "".join(
         f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
         f"{'no bound at this delta' if window.central is None else f'central {central_words(window.central)}'}\n"
@@ -423,12 +426,12 @@ def composed_lines(composed: tuple[Composed, ...]) -> str:
 
 
 def central_words(central: Central) -> str:
-    """Return a central epsilon and its delta as a phrase."""
+    """Return the privacy loss from publishing a tally, an epsilon with its delta, as a phrase."""
     return f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
 
 
 def has_a_point(estimated: MetricEstimate) -> bool:
-    """Return whether any interval in the table is a single point."""
+    """Return whether the interval of any figure in the table has length 0."""
     shown = (group for group in estimated.groups if group.about.headline or group.about.most_lines)
     return any(group.figures.has_a_point for group in shown if group.figures.unbiased.size)
 
@@ -440,7 +443,7 @@ def mechanism_words(metric: MetricFacts) -> str:
 
 
 def cluster_words(cluster: Cluster) -> str:
-    """Return the answers in a cluster as a text."""
+    """Return the answers that a cluster contains, as text."""
     if cluster.start is not None:
         return f"{cluster.start:.5g} to {cluster.end:.5g}"
     return "; ".join(map(word, cluster.values))
@@ -492,7 +495,7 @@ def outcome_words(changes: Changes) -> str:
 
 
 def compared_words(changes: Changes) -> str:
-    """Return a phrase on the windows that are compared."""
+    """Return a phrase that names the compared windows."""
     if changes.since is None:
         return f"{changes.last} compared with {changes.first}"
     return f"since {changes.since}, compared with before"
@@ -540,7 +543,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return a decrease as a positive number, because words state the direction."""
+    """Return the size of a change: a decrease as a positive number, because words state it."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 
@@ -569,7 +572,7 @@ def p_words(p_value: float) -> str:
 
 
 def p_equals(p_value: float) -> str:
-    """Return a p-value in the form that follows the letter p: ``= 0.03`` or ``< 0.001``."""
+    """Return the text that follows the letter p: ``= 0.03`` or ``< 0.001``."""
     words = p_words(p_value)
     return words if words.startswith("<") else f"= {words}"
 

@@ -1,9 +1,13 @@
 """The figures of a question as the page shows them, and the data of its charts.
 
-The data is compact, so that a page with ninety windows of fifty questions stays small. Drawn
-numbers are whole multiples of a step, which is about a hundredth of the narrowest interval. As in
-texts, intervals are rounded outwards, and estimates lie in their intervals. The page's script does
-not round these numbers, because each number may be rounded only once.
+For each question, the page first shows one window, and a chart of one figure over all windows.
+Readers can then choose other windows.
+
+The data is compact, so that a page with ninety windows of fifty questions stays small. Numbers for
+charts are written as whole multiples of a step, which is about a hundredth of the narrowest
+interval. For instance, with the step 0.001, the share 0.1234 is written as 123. As in texts,
+intervals are rounded outwards, and estimates are moved into their intervals. The page's script does
+not round again, because each number may be rounded only once.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.words import is_yes_or_no, short
 
-# Patterns for steps that are named after a range of probabilities, such as "10 to 30%".
+# The steps of a scale may be named after ranges of probabilities, such as "10 to 30%". These are
+# patterns of such names.
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
 
 BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
@@ -36,16 +41,16 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""The length below which an interval counts as a point, and does not affect the step."""
+"""An interval shorter than this counts as a point. It is ignored when the step is chosen."""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts of a single figure. They are shown only as the first chart of a question.
+"""The charts that draw a single figure. They are shown only as the first chart of a question.
 
-Further charts are collapsed. Among them, a chart of a single figure would only repeat the table.
+All charts but the first are collapsed, and one of a single figure would only repeat the table.
 """
 
 KEPT_DIGITS = 11
-"""The maximum number of digits of a drawn number, fewer than the script keeps (``numbers.js``)."""
+"""The maximum number of digits of a number for a chart; the script keeps more (``numbers.js``)."""
 
 BIN_DIGITS: Final = 4
 """The maximum number of digits of a histogram's numbers. Further digits are too small to see."""
@@ -53,15 +58,15 @@ BIN_DIGITS: Final = 4
 KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
-"""The estimates of each window in the calendar, with None for a window without reports."""
+"""The estimates of every window from the first to the last; None for one without reports."""
 
 Steps = list[list[int | None]]
-"""Numbers in steps: a row for each figure, an entry for each window, None for unknown."""
+"""Numbers as multiples of a step: one row per figure, one entry per window, None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownGroup:
-    """The shown figures of one statistic in one window.
+    """The figures of one statistic, such as shares, that the page shows for one window.
 
     Attributes:
         group: all figures of the statistic.
@@ -85,14 +90,14 @@ class ShownGroup:
 
     @property
     def is_titled(self) -> bool:
-        """Whether the title is shown. It is omitted if it equals the label of the only figure."""
+        """Whether to show the title, which may equal the label of the only figure."""
         return [label.casefold() for label in self.labels] != [self.title.casefold()]
 
 
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
-    """Yield the shown groups of figures of one window.
+    """Yield the statistics that the page shows for one window.
 
-    All windows of a question with reports have the same groups. Only a model has no groups in a
+    They are the same in all windows of a question with reports, except that a model has none in a
     window with too few reports to learn from.
 
     Args:
@@ -109,26 +114,29 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures at the positions if each value has a figure, otherwise all figures."""
+    """Return the figures of the shown values, or all figures if these are not about single values.
+
+    For instance, only the shares of shown values are returned, but all quantiles.
+    """
     return group.figures.at(positions) if group.about.by_value else group.figures
 
 
 class Tracks(Record, frozen=True, kw_only=True):
     """Rows of estimates in the form that the page's script reads.
 
-    The names of the fields in JSON are short because they occur in every chart. Numbers are
-    multiples of a step. None stands for a missing estimate.
+    Names of fields in JSON are short, because they occur in every chart. Numbers are multiples of a
+    step. None stands for a missing estimate.
 
     Attributes:
         step: the size of one step.
         suffix: the unit, with a space in front.
-        texts: the estimate, both ends of the interval, and the maximum-likelihood value if there is
-            one.
-        estimates: the estimate.
-        down: the distance from the estimate to the lower end of the interval. None if every
+        texts: for each figure and window, the estimate, both ends of the interval and any
+            maximum-likelihood value, rounded and separated by spaces.
+        estimates: the estimates.
+        down: the distances from the estimates to the lower ends of their intervals. None if every
             interval begins at 0.
-        up: the distance from the estimate to the upper end of the interval.
-        likeliest: the maximum-likelihood value minus the estimate. None if there are no such
+        up: the distances from the estimates to the upper ends of their intervals.
+        likeliest: the maximum-likelihood values minus the estimates. None if there are no such
             values.
 
     """
@@ -149,10 +157,11 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
         title: the title of the figures.
         percent: whether the figures are shares.
         labels: the labels of the figures.
-        line: the name of a figure's line over time, with ``{}`` for the label of the figure.
-        brief: the estimates of the window shown first, rounded as in a headline.
+        line: the name of the line that draws a figure over time, with ``{}`` in place of the
+            figure's label.
+        brief: the estimates in the window that is shown first, rounded as in a headline.
         ordered: whether the order of the figures is meaningful.
-        ends: the ends of the range of a mean. None for other statistics.
+        ends: the smallest and the largest possible mean. None for other statistics.
         log: whether the chart draws the range on a logarithmic scale.
 
     """
@@ -168,7 +177,7 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
 
 
 class HistogramTracks(Tracks, frozen=True, kw_only=True):
-    """The shares of the bins of a distribution, and the bins' edges."""
+    """The histogram of a distribution: the share of each bin, and the edges between bins."""
 
     edges: Sequence[FigureLabel]
 
@@ -180,7 +189,15 @@ class BandTracks(Tracks, frozen=True, kw_only=True):
 
 
 class JointTracks(Tracks, frozen=True, kw_only=True):
-    """The shares of answers within groups. A model's groups are probability ranges (``steps``)."""
+    """The shares of answers within groups, for two questions asked together or for a model.
+
+    Attributes:
+        names: the names of the two questions. None for a model.
+        groups: the names of the groups.
+        outcomes: the answers whose shares are drawn.
+        steps: the range of probabilities of each group, if groups are ranges such as "10 to 30%".
+
+    """
 
     names: tuple[str, str] | None
     groups: Sequence[str]
@@ -193,7 +210,8 @@ class Drawing(NamedTuple):
 
     Attributes:
         chart: the name of the chart in the page's script.
-        group: the position of the group that the chart draws; 0 if the chart draws no group.
+        group: the position, in ``MetricData.groups``, of the statistic that the chart draws; 0 if
+            the chart draws none of these.
 
     """
 
@@ -207,12 +225,12 @@ class MetricData(Record, frozen=True, kw_only=True):
     Attributes:
         kind: the kind of the question's windows: day, week or month.
         at: the position, in the calendar, of the window shown first.
-        lead: the position, among the rows of all groups, of the figure that is drawn over time.
+        lead: the position, among the figures of all statistics, of the one that is drawn over time.
         reports: the number of reports in each window. None if there is no tally.
         open: the positions of the open windows.
         unit: the unit of the answers; empty if there is none.
-        drawings: the charts of a window. The first chart is shown, and the others are collapsed.
-        groups: the tracks of each shown statistic.
+        drawings: the charts of a window. The first one is visible, and the others are collapsed.
+        groups: the figures of each shown statistic in all windows.
         pooled: the number of reports in all windows together. None if windows are not pooled.
         bins: the histogram of each window, if there is one.
         band: the distribution function of each window, if there is one.
@@ -244,8 +262,8 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 ) -> MetricData:
     """Return everything about a question that the page's script draws.
 
-    Arrays have an entry for each window of the calendar. If windows are pooled, the last entry is
-    for all of them together.
+    Arrays have an entry for each window of the calendar. If windows are pooled, a last entry is
+    about all of them together.
 
     Args:
         windows: the estimates by window. At least one window has reports.
@@ -280,7 +298,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
 
 def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
-    """Return the charts of a window: first the expanded chart, then the collapsed charts."""
+    """Return the charts of a window: first the visible one, then the collapsed ones."""
     drawn = [
         (group.group.about.drawn_first, Drawing(_form(group, chart), place))
         for place, group in enumerate(groups)
@@ -296,7 +314,7 @@ def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bi
 
 
 def _form(group: ShownGroup, chart: Chart) -> str:
-    """Return the name that the page's script gives to the chart of a group of figures."""
+    """Return the name, in the page's script, of the chart that draws a statistic's figures."""
     values = group.figures.labels
     if chart is Chart.SHARES:
         if is_yes_or_no(values):
@@ -312,7 +330,7 @@ def _groups(
     positions: Sequence[int],
     pooled: Pooled | None,
 ) -> Iterator[GroupTracks]:
-    """Yield the tracks of each group in the window shown first, with a row for each figure."""
+    """Yield the figures, in all windows, of each statistic in the window that is shown first."""
     is_scale = any(group.about.is_mean and not group.about.of_sets for group in shown.groups)
     for group in groups:
         by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
@@ -335,13 +353,13 @@ def _groups(
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
-    """Return the shown figures of a statistic, or None without any."""
+    """Return the shown figures of the statistic that ``like`` has, or None if there are none."""
     group = None if estimated is None else estimated.group(like.statistic)
     return None if group is None else shown_at(group, positions)
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return the figures that a chart draws, and their estimates in each window."""
+    """Return a statistic that a chart draws, and its estimates in each window; or None."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -351,7 +369,7 @@ def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[l
 
 
 def _drawable(figures: Figures) -> Figures:
-    """Return figures without their maximum-likelihood values, which these charts do not draw."""
+    """Return figures without their maximum-likelihood values, which some charts do not draw."""
     return Figures(figures.labels, figures.lows, figures.highs, figures.unbiased, figures.standard_errors)
 
 
@@ -392,10 +410,12 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTra
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the ends of each step, from 0 to 1; [] unless all steps are ranges in percent.
+    """Return the ends of the range of probabilities in each step's name.
+
+    For instance, "10 to 30%" becomes (0.1, 0.3). Return [] if any name is not such a range.
 
     Args:
-        steps: the names of the steps, as people read them.
+        steps: the names of a scale's steps.
 
     """
     ranges = [_range(step) for step in steps]
@@ -404,7 +424,7 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of the range in a step's name, or None if the name contains no range."""
+    """Return the ends of the range that a name states, or None if it states none."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100
@@ -416,10 +436,10 @@ def _range(step: str) -> tuple[float, float] | None:
 
 
 def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -> int:
-    """Return the exponent of the drawing step, the largest suitable power of ten.
+    """Return x for the step 10**x, of which the numbers of a chart are multiples.
 
-    The step is at most a hundredth of the narrowest interval. It is larger if a number would
-    otherwise have more than the given digits.
+    The step is the largest power of ten that is at most a hundredth of the narrowest interval. It
+    is larger only if a number would otherwise have more than the given number of digits.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)

@@ -36,21 +36,21 @@ from estimator.words import in_unit, plural, short
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 
 Run = Sequence[tuple[int, Estimate]]
-"""A run of consecutive windows with estimates: the position and the estimate of each."""
+"""Consecutive windows that all have an estimate: the position and the estimate of each."""
 
 MOST_CHANGES = 20
 """The maximum number of changes in the table, the clearest first. JSON contains all changes."""
 
 MOST_PLACES: Final = 50_000
-"""The maximum number of windows on a page, over all questions: fifty questions with a thousand days
-each.
+"""The maximum number of windows on a page, added up over all questions: enough for fifty questions
+with a thousand days each.
 
 For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For more
 values, a window takes more.
 """
 
 REPORTS: Final = "Reports"
-"""The name of the fact that gives the number of all reports."""
+"""The label under which a page lists the number of all reports on a question."""
 
 NO_TALLY: Final = Headline("", "No tally may be shown yet.")
 
@@ -63,17 +63,18 @@ class MetricView:
         metric: the definition of the question.
         headline: the headline of the window that is shown first.
         verdict: the conclusion on whether the answers changed.
-        facts: names of facts with their values, such as the epsilon of a report.
+        facts: pairs of a label and a value, such as ``Epsilon of a report`` and ``1``.
         window: the name of the window that is shown first. None if the question has no window.
         preliminary: whether the window that is shown first is still open.
         reports: the number of reports in the window that is shown first.
-        also: further headlines of this window, such as the median.
+        also: further headlines of the window that is shown first, such as the median.
         warnings: sentences that warn readers against unjustified conclusions.
-        groups: the figures of this window.
+        groups: the figures of the window that is shown first.
         left_out: a phrase on the number of values that are not shown; empty if all are shown.
         joint: the view of two questions asked together. None for other questions.
-        extras: the further tables of this window.
-        changes: the label, unit and change of every compared figure, the clearest change first.
+        extras: the other tables about the window that is shown first.
+        changes: the label, the unit and the change of every figure that was tested for changes, the
+            clearest change first.
         spark: a small chart of a figure over time, or None.
         spark_label: a description of the small chart.
         data: the data of the charts. None if there is nothing to draw.
@@ -105,7 +106,7 @@ class MetricView:
 
     @property
     def texts(self) -> tuple[Extra, ...]:
-        """The table of texts that a card shows instead of a chart; () for other questions."""
+        """The table of texts, which the page shows instead of a chart; () for other questions."""
         return tuple(extra for extra in self.extras[:1] if extra.rows and not self.groups)
 
     @property
@@ -115,7 +116,7 @@ class MetricView:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Short cautions about the answer, for the overview."""
+        """A few words of caution about the answer, for the overview."""
         flags = {
             "very unlikely": HARDLY_POSSIBLE in self.warnings,
             "wide intervals": any(warning != HARDLY_POSSIBLE for warning in self.warnings),
@@ -159,8 +160,8 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
         windows: the estimates of the question in chronological order, at least one.
         calendar: all windows of the same kind on the page.
         highlight: the results that are shown first.
-        effects: the differences between public strata, the clearest pairs first. Differences in
-            other windows are ignored.
+        effects: the differences between public strata, clearest first. Only those in the window
+            that is shown first are used.
         titles: the titles of all questions by name. Two questions that are asked together are shown
             by their titles.
 
@@ -195,7 +196,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to draw over time: a changed figure or, if none changed, the main one."""
+    """Return the figure to draw over time: one that changed; if none changed, the main figure."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)
@@ -216,20 +217,20 @@ def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
 
 
 def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:
-    """Return a figure in each window of the calendar, with None where reports are too few."""
+    """Return one figure in each window of the calendar; None for a window with too few reports."""
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
     return [None if estimated is None else estimated.figure(key) for estimated in of_calendar]
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    """Yield the facts that a reviewer needs about one question, as names with values.
+    """Yield the facts that a privacy reviewer needs about one question: pairs of label and value.
 
     Args:
         metric: the definition of the question.
         windows: the estimates of the question, by window.
-        central: the central privacy loss from the shown window's tally. None if it was not
-            requested.
+        central: the privacy loss from publishing the tally of the window that is shown first. None
+            if it was not requested.
 
     """
     if metric.title != metric.name:

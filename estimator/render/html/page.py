@@ -1,4 +1,4 @@
-"""The whole page: an overview, every question, and the reasons why tallies are missing.
+"""The whole page: an overview, every question, and the reasons why tallies were skipped.
 
 The page is a single, self-contained HTML file. Its content security policy allows only the scripts
 and styles in the file, by their hashes, and no other content.
@@ -35,7 +35,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""The maximum number of questions that readers can see at a glance."""
+"""A page with more questions than this gets a search field and a choice of orders."""
 
 PACKAGE: Final = "estimator.render.html"
 
@@ -48,7 +48,7 @@ First comes d3, then Observable Plot, which uses d3, then this project's scripts
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
-"""The files of this project. A page includes them without indentation and comment lines."""
+"""The files that this project wrote. A page contains them without indentation and comment lines."""
 
 LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
 """The licenses of d3 and Observable Plot, which every copy of these libraries must include."""
@@ -64,7 +64,7 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 :where(.chart tspan) {
   white-space: pre;
 }"""
-"""The style that Observable Plot writes into every chart whose class name is ``chart``."""
+"""The styles that Observable Plot adds to every chart with the class name ``chart``."""
 
 
 class SkippedTallies(NamedTuple):
@@ -89,10 +89,11 @@ class PageData(Record, frozen=True):
 
     Attributes:
         confidence: the confidence of the intervals, in percent.
-        few: a line connects a window to its neighbors only if the window has at least this number
-            of reports.
-        calendars: for each kind of window, the names and the first days of all windows.
-        events: for each kind of window, the days and titles of the events within the calendar.
+        few: the number of reports below which a chart's line does not pass through a window.
+        calendars: for each kind of window, the name and the first day of every window from the
+            first to the last.
+        events: for each kind of window, the days and titles of the registry's events between the
+            first and the last window.
         metrics: the data of each question's charts, by the name of the question.
 
     """
@@ -123,7 +124,7 @@ class Page:
 
     @property
     def span(self) -> str:
-        """The first and the last window, as a text; empty without windows."""
+        """The names of the first and the last window, as a text; empty if there are no windows."""
         return _span(self.report.metrics)
 
     @property
@@ -241,8 +242,8 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
     """Refuse a page that would be too large because of gaps between windows.
 
-    For each question, the page contains data for each window of the calendar, even if there is no
-    tally.
+    The page contains data about each question in every window from the first to the last, even
+    without a tally.
 
     Raises:
         OutputError: if the page would be too large. The message says what to do.

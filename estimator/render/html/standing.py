@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from estimator.render.html.page import Page
 
 MOST_WINDOWS: Final = 90
-"""The maximum number of windows of each kind on the page: a quarter of a year in days.
+"""The maximum number of days, of weeks and of months on the page: 90 days are a quarter of a year.
 
 With fifty questions, 90 windows take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The number of windows, the newest first, whose details are expanded. Seven days are a week."""
+"""The number of the newest windows whose details are visible. Seven days are a week."""
 
 
 class DevicesOverTime(NamedTuple):
     """The approximate number of participating devices in each window of one kind.
 
     Attributes:
-        kind: the kind of the windows.
-        spark: a small chart of the numbers; None with a single window.
+        kind: the kind of these windows: day, week or month.
+        spark: a small chart of the numbers; None if there is only one window.
         rows: the name of each window and its approximate number of devices, the newest first.
 
     """
@@ -48,12 +48,13 @@ class DevicesOverTime(NamedTuple):
 
 
 class ListedMetric(NamedTuple):
-    """A line of the list of public questions.
+    """A line in the list of questions on a public page.
 
     Attributes:
         standing: the latest results of the question.
         window: how often the question is asked.
-        history: sentences on the period of publication, and on earlier forms of the question.
+        history: a sentence on the first and the last published window, and sentences on earlier
+            forms of the question.
 
     """
 
@@ -63,7 +64,7 @@ class ListedMetric(NamedTuple):
 
 
 def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the newest windows of each kind that fit on a page, which also shows gaps."""
+    """Return the newest windows of each kind that fit on a page, where gaps take space, too."""
     most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
     of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
     last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}
@@ -76,7 +77,7 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
 
 
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
-    """Return the latest state of each question on a page, with its first and last window.
+    """Return the latest results of each question on a page, with its first and last window.
 
     Args:
         page: the page of all windows.
@@ -132,12 +133,12 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return the values that the template of an archive's page needs besides the questions."""
+    """Return the values for the template of an archive's page, besides the questions."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return the values that the template of a public page needs besides the questions.
+    """Return the values for the template of a public page, besides the questions.
 
     Args:
         page: the page of the questions that may be published.
@@ -150,7 +151,7 @@ def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[s
 
 
 def without_sums(view: MetricView) -> MetricView:
-    """Return a view without the total number of reports, whose exact value reveals too much."""
+    """Return a view without the total number of reports, which must not be published exactly."""
     return replace(view, facts=tuple(fact for fact in view.facts if fact[0] != REPORTS))
 
 

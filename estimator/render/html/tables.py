@@ -1,4 +1,4 @@
-"""The additional tables of a question. A table without rows is left out.
+"""The tables of a question besides its figures. A table without rows is left out.
 
 For two questions asked together, tables show shares within groups, differences, and a test of
 independence. Other tables show texts, clusters, the possible effect of fabricated reports, and
@@ -41,11 +41,11 @@ from estimator.words import joined, label_of, short
 MOST_OUTCOMES = 4
 """The maximum number of columns of shares that fit on a phone and on paper.
 
-On phones and paper, the cells of a wider table are stacked.
+If a table has more columns, its cells are stacked there.
 """
 
 MOST_DIFFERENCES = 20
-"""The maximum number of differences in the table, the clearest first. JSON and CSV list all."""
+"""The maximum number of differences in the table, clearest first. JSON and CSV contain all."""
 
 MOST_TEXTS: Final = 200
 """The maximum number of texts in a list on the page."""
@@ -53,7 +53,7 @@ MOST_TEXTS: Final = 200
 TOO_FEW: Final = "too few reports"
 
 NUMERIC: Final = frozenset({*"0123456789+", MINUS})
-"""The possible first characters of a number."""
+"""The characters with which a number in a cell may begin."""
 
 
 class GroupRow(NamedTuple):
@@ -71,16 +71,19 @@ class GroupRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JointView:
-    """The contents of the template for two questions asked together.
+    """What a page shows of two questions asked together.
+
+    The answers to the first question divide devices into groups. The page compares the answers to
+    the second question between these groups.
 
     Attributes:
         names: the name of the question that defines the groups, and the name of the question that
             is compared.
-        groups: the shares within each group; empty for a number by group, whose means are among the
-            question's figures.
+        groups: the shares within each group. Empty if the second question is a number, because the
+            groups' means are among the question's figures.
         verdict: the conclusion on whether groups differ.
-        independence: a sentence on whether the two questions are associated; empty for a number by
-            group.
+        independence: a sentence on whether the two questions are associated; empty if the second is
+            a number.
         clearest: all comparisons, the clearest first.
         unit: the unit of the differences.
 
@@ -105,7 +108,7 @@ class JointView:
 
     @property
     def differences(self) -> Sequence[tuple[Figure, tuple[str, ...], str, str]]:
-        """The differences in the table, each with the compared names, conclusion and CSS class."""
+        """Each difference in the table, with what it compares, its conclusion and its CSS class."""
         shown = self.clearest[:MOST_DIFFERENCES]
         return [
             (difference, compared(difference, self.names), conclusion(difference), CODES[conclusion(difference)])
@@ -150,7 +153,7 @@ def _rows(cells: FigureGroup) -> Iterator[GroupRow]:
 
 
 def axes_of(cells: FigureGroup) -> tuple[list[str], list[str]]:
-    """Return the names of the groups, and the names of the answers, in the figures' order."""
+    """Return the names of the groups, and those of the answers, in the order of the figures."""
     groups, outcomes = (dict.fromkeys(part) for part in zip(*cells.figures.labels, strict=True))
     return [label_of(group) for group in groups], [label_of(outcome) for outcome in outcomes]
 
@@ -216,7 +219,7 @@ def _doubt(clearest: Sequence[Figure]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A further table of a question.
+    """A table of a question besides its figures.
 
     Attributes:
         title: the title of the table.
@@ -238,11 +241,11 @@ class Extra:
 
 
 def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Extra]:
-    """Yield the further tables of one window.
+    """Yield the tables of one window besides its figures.
 
     Args:
         estimated: the figures of the window.
-        positions: the positions of the shown values.
+        positions: the positions, among all values of the question, of those that are shown.
 
     """
     yield from _text_tables(estimated)

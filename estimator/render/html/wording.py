@@ -1,7 +1,8 @@
 """The wording of the page: figures, p-values, labels, headlines and conclusions.
 
-The templates use `FILTERS`. A headline is a figure in large type, with its interval and its
-meaning. A conclusion states whether the answers changed, and whether there are enough reports.
+The templates use `FILTERS`. A headline is a figure in large type, with its interval and a phrase
+that explains it. A conclusion states whether the answers changed, or that there are too few reports
+to tell.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from estimator.render.html.tables import JointView
 
 NONE: Final = "\N{EN DASH}"
-"""The text of a cell without a figure."""
+"""The text of a table's cell that has no figure."""
 
 LONGEST_PURPOSE = 400
 """The maximum length of a purpose on the page, which leaves room for the answer."""
@@ -47,8 +48,8 @@ LONGEST_PURPOSE = 400
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The number of significant digits of a half-width. With fewer digits, a half-width above its
-target could look equal to the target.
+"""The number of significant digits of an interval's half-width. With fewer digits, a half-width
+above the target could look equal to the target.
 """
 
 CODES: Final[dict[StrEnum, str]] = {
@@ -61,7 +62,7 @@ CODES: Final[dict[StrEnum, str]] = {
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
-"""The CSS class of each conclusion. Conclusions are colored and sorted by this class."""
+"""The CSS class of each conclusion, by which pages color and sort questions."""
 
 PERMANENT_NOTE: Final = (
     " Answers are permanent: both windows may contain the same noise, so the real uncertainty is smaller than shown."
@@ -74,7 +75,7 @@ def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no e
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return an estimate as a number, moved into its interval if necessary; 0 if unknown."""
+    """Return an estimate, or the nearer end of its interval if it is outside; 0 if unknown."""
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
@@ -104,7 +105,7 @@ def purpose_text(purpose: str) -> str:
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return one window's name, or the first and last of several windows with their number."""
+    """Return the name of one window; or the first and last name, and the number, of several."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
@@ -147,10 +148,10 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
     Args:
         metric: the question.
-        changes: the changes over the closed windows of the question. None without two windows to
-            compare.
+        changes: the changes over the closed windows of the question. None if there are not two
+            windows to compare.
         windows: the number of closed windows with reports.
-        untested: the statistics of the figures that are not compared.
+        untested: the statistics whose figures are not tested for changes.
 
     """
     not_tested = untested_words(untested)
@@ -186,10 +187,10 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
-    """Return the label, the unit and the change of every compared figure, the clearest first.
+    """Return the label, unit and change of every figure that was tested, the clearest change first.
 
-    For a figure that changed or may have changed, the list contains its clearest change. For other
-    figures, it contains the last window minus the first.
+    If a figure changed or may have changed, its clearest change is returned. Otherwise, it is the
+    difference between the last window and the first.
     """
     if changes is None:
         return []
@@ -207,7 +208,7 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 
 def found_words(change: Change, changes: Changes) -> str:
-    """Return a label for a table that states how a figure changed, and since when."""
+    """Return a phrase on how a figure changed, and since when, for a row of the table."""
     words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
     since = change.since or changes.since
     return (
@@ -218,7 +219,7 @@ def found_words(change: Change, changes: Changes) -> str:
 
 
 def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | None:
-    """Return a caution if an interval extends farther than `TOO_FAR` allows, otherwise None."""
+    """Return a caution if a half-width exceeds the fraction `TOO_FAR` of the range; else None."""
     needed = precision.reports_needed
     if needed is None:
         return None
@@ -238,7 +239,7 @@ def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | Non
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A figure, or a conclusion if there is no figure to show.
+    """A figure in large type, or a conclusion if there is no figure to show.
 
     Attributes:
         figure: the figure with its unit, or empty if it is unknown.
@@ -294,7 +295,7 @@ def _headline(group: FigureGroup, figure: Estimate, about: str) -> Headline:
 
 
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the compared answer or number, and the names of the two groups."""
+    """Return what a difference compares: an answer or a number, and the names of two groups."""
     assert isinstance(difference.value, tuple)  # noqa: S101 the label of a difference names its groups
     *outcomes, first, second = map(label_of, difference.value)
     return (outcomes[0] if outcomes else names[1]), first, second
@@ -341,7 +342,7 @@ def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that describes the leading figure as the largest or clearest of many."""
+    """Return a function that describes the main figure, for instance as the largest of 8 values."""
 
     def named(_: MetricEstimate, group: FigureGroup) -> str:
         return (
@@ -374,4 +375,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""The function that explains the leading figure of a statistic, by statistic."""
+"""For each statistic, a function that writes the phrase about its main figure in a headline."""

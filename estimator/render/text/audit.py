@@ -20,7 +20,7 @@ from estimator.words import plural
 ALL: Final = "all metrics"
 
 HALF: Final = 12
-"""The width, in characters, of each of the two answers that an attack compares."""
+"""The number of columns for each of the two answers that a row compares."""
 
 PAIR: Final = 2 * HALF + len(" | ")
 
@@ -39,7 +39,7 @@ The true epsilon may be larger than proved: an audit refutes, never confirms.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""The smallest number of inputs that is written with an exponent, as for some models."""
+"""Numbers of inputs from this one on are written with an exponent, such as 1.3e9."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
@@ -60,7 +60,7 @@ An audit without --exact also attacks these.
 
 
 def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
-    """Return an audit as text that is 80 characters wide, with a block for each horizon."""
+    """Return an audit as text that is 80 characters wide, with a block for each period."""
     horizons: dict[str, list[Finding]] = {}
     for finding in audit.findings:
         horizons.setdefault(finding.horizon, []).append(finding)
@@ -69,7 +69,7 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 
 
 def _ceiling(lifetime: float) -> str:
-    """Return a text on the ceiling of a device's loss, which the audit does not prove."""
+    """Return a sentence on the lifetime budget, which the audit does not test."""
     return (
         f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
         "which tests prove: see docs/privacy/proofs.md.\n"
@@ -87,7 +87,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sentences on violations that this number of reports would not reveal."""
+    """Yield sentences on how large a violation this number of reports could miss."""
     powerless = [each for each in findings if each.provable_epsilon <= each.claimed_epsilon]
     able = [each for each in findings if each.provable_epsilon > each.claimed_epsilon]
     excesses = [
@@ -147,7 +147,7 @@ PROOF_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": proofs_as_table,
 
 
 def refusals(proof: ProvedStep) -> Iterator[str]:
-    """Yield a sentence for each result that differs from the claim or the declaration."""
+    """Yield a sentence for each result that contradicts the claim or the declared probabilities."""
     who = f"refused: {proof.metric}, {proof.step}"
     if proof.exceeded:
         yield (
@@ -159,7 +159,7 @@ def refusals(proof: ProvedStep) -> Iterator[str]:
 
 
 def _walked(audit: ProvedAudit) -> str:
-    """Return a text with the number of inputs for which every path of coins was walked."""
+    """Return a sentence on the number of inputs for which all sequences of coins were run."""
     walked = sum(proof.inputs_walked for proof in audit.proofs)
     every = sum(proof.inputs for proof in audit.proofs)
     of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"

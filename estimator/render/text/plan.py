@@ -68,9 +68,9 @@ PLAN_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": plan_as_table, "j
 
 
 def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
-    """Return the errors before and after an allocation, followed by the patch.
+    """Return the errors before and after an allocation, followed by a patch of the registry.
 
-    The command ``patch`` skips the text above the patch.
+    The output can be passed to the command ``patch``, which skips the text above the patch.
     """
     lines = [f"{'':17} {'epsilon':>10} {'error':>11}   {'epsilon':>10} {'error':>11} {'wanted':>11}"]
     for row in allocation.metrics:
@@ -89,7 +89,7 @@ ALLOCATION_FORMATS: Final[dict[str, Callable[..., str]]] = {
     "table": allocation_as_table,
     "json": as_json,
 }
-"""The values of ``--format`` with ``--allocate``."""
+"""The values of ``--format`` if ``--allocate`` is given."""
 
 
 def _metric_lines(plan: MetricPlan) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _is_relative(plan: MetricPlan) -> bool:
 
 
 def _windows_of(plan: MetricPlan) -> str:
-    """Return a phrase for the windows that are evaluated together, such as ``13 weeks``."""
+    """Return a phrase for windows that the plan combines into one figure, such as ``13 weeks``."""
     return plural(1 if plan.together is None else plan.together.windows, str(plan.window))
 
 
@@ -145,7 +145,7 @@ def _change(plan: MetricPlan, seen: SeenChange) -> str:
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
-    """Yield lines on the tally's privacy loss, the required number of reports, and the result."""
+    """Yield lines on the tally's privacy loss, the number of reports needed, and the precision."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -167,7 +167,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
 
 
 def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
-    """Yield lines on the possible ranges of a number with their errors, and on the best range."""
+    """Yield lines on possible ranges of a number, each with its error, and on the best range."""
     if not clips:
         return
     yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'detectable':>13}"
@@ -196,7 +196,7 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return the expected precision, or a conclusion on whether the target error is reached."""
+    """Return a sentence on the expected precision, or on whether the target error is reached."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
@@ -240,7 +240,7 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return a text on the sums of deltas; empty if all deltas are 0."""
+    """Return a sentence on the sums of the reports' own deltas; empty if all deltas are 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(

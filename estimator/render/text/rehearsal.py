@@ -37,7 +37,7 @@ if the devices stay the same.
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the rows of a report as CSV, with the columns truth, holds and seed."""
+    """Return the rows of a report as CSV, with three more columns: truth, holds and seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         for _, figure, row in metric_rows(rehearsed, rehearsal.confidence):
@@ -136,9 +136,9 @@ def _heading(style: Style) -> str:
 
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
-    """Return a line that states whether the band contains the true distribution function.
+    """Return a line on whether the band contains the whole true distribution function, or [].
 
-    The table does not show the points of the band.
+    The table does not show single points of the band.
     """
     if rehearsed.band_holds is UNSET:
         return []

@@ -1,4 +1,4 @@
-"""The verbose report as text: a block for each metric, a line for each value and window."""
+"""The report with ``--verbose``, as text: a block for each metric, lines for its figures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateRepo
 from estimator.words import in_unit, plural
 
 TOO_FEW = "too few to tell"
-"""The text in place of a share if its group has hardly any members."""
+"""The text in place of a share within a group that may be empty."""
 
 SHOWN_DIFFERENCES = 3
 """The maximum number of differences between groups that are shown, the clearest first."""
@@ -211,7 +211,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield a sentence on thresholds that would enclose the median more closely."""
+    """Yield advice on which thresholds would enclose the median more closely next time."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
@@ -288,7 +288,8 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
     Args:
         group: the figures of the statistic.
-        positions: the positions of the shown values, if the statistic has a figure for each value.
+        positions: which values to show, by position. Not used if the statistic does not have one
+            figure for each value.
         have_bars: whether the lines have bars.
 
     """
@@ -298,7 +299,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield the lines and conclusions of the statistics that have separate headings."""
+    """Yield lines on the statistics that get their own heading, with conclusions."""
     names = [style.cut(name) for name in estimated.names or ()]
     for group in estimated.groups:
         heading = group.about.table_heading
@@ -371,7 +372,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
-    """Yield a line that counts comparisons by conclusion, and lines on the clearest differences."""
+    """Yield a line on how many comparisons had which conclusion, then the clearest differences."""
     clearest = clearest_first(differences)
     counts = Counter(map(conclusion, clearest))
     counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])

@@ -16,10 +16,10 @@ import click
 from estimator.render.rounding import MINUS, UNBROKEN, ShownFigure
 
 LEAST_WIDTH: Final = 80
-"""The minimum width of a table with all columns."""
+"""The minimum width of a table, in columns of the terminal. It leaves room for all columns."""
 
 NARROWEST: Final = 60
-"""The minimum width of a summary. Narrower terminals break its lines."""
+"""The minimum width of a summary. On narrower terminals, its lines wrap."""
 
 MOST_WIDTH: Final = 160
 """The maximum width, because longer lines are hard to read."""
@@ -41,7 +41,7 @@ WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""A filler after each character of double width. No value contains this filler."""
+"""A filler after each character that is two columns wide. No value contains this character."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -56,7 +56,7 @@ IN_ASCII: Final = str.maketrans(
         **dict.fromkeys("▌▋▊▉█", "#"),
     }
 )
-"""ASCII replacements of signs that an encoding may lack. Bars are rounded to whole cells."""
+"""ASCII replacements of characters that the output's encoding may lack, such as those of bars."""
 
 ALL_SIGNS: Final = f"±…“”{MINUS}{EIGHTHS}"
 
@@ -67,7 +67,7 @@ class Style:
 
     Attributes:
         width: the width of a line, in columns.
-        is_colored: whether the table may contain escape sequences.
+        is_colored: whether the table may contain escape sequences for colors and bold text.
         is_ascii: whether the table must consist of ASCII alone.
 
     """
@@ -93,7 +93,7 @@ class Style:
 
     @property
     def has_likeliest(self) -> bool:
-        """Whether there is room for a column of maximum-likelihood figures."""
+        """Whether lines are wide enough for a column of maximum-likelihood figures."""
         return self.width >= LEAST_WIDTH + LIKELIEST_WIDTH
 
     @property
@@ -110,7 +110,7 @@ class Style:
         )
 
     def row(self, window: str, shown: ShownFigure, unknown: str = "no reports") -> str:
-        """Return one line: a label, its figures and, if the range has two ends, a bar.
+        """Return one line: a label, its figures and, if the figure has a scale, a bar.
 
         Args:
             window: the name of the window. If it is empty, the label also takes the columns of the
@@ -161,7 +161,7 @@ class Style:
         return f"{line}  {self.colored(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
-        """Return a bar that fills a fraction of the cells, to an eighth of a cell.
+        """Return a bar that fills a fraction of a number of columns, to an eighth of a column.
 
         A fraction below 0 counts as 0, and a fraction above 1 as 1.
         """
@@ -198,10 +198,10 @@ class Style:
         return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
-        """Return a text in which characters that cannot be shown are escaped.
+        """Return a text in which characters that the output cannot show are escaped.
 
-        Different values therefore never look alike. A no-break space becomes a plain space, so that
-        users can search the output for words with a space.
+        Escapes keep different values distinguishable. A no-break space becomes a plain space, so
+        that users can search the output for words with a space.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text
@@ -220,7 +220,7 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
 
 def _end_of_whole(text: str) -> int:
-    """Return the position of the decimal point, or where it would be."""
+    """Return the position of the decimal point in a number, or the end of its digits."""
     return sum(1 for _ in takewhile(lambda character: character.isdigit() or character in f",{MINUS}", text))
 
 

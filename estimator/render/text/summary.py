@@ -43,15 +43,15 @@ from estimator.results.report import SHOWN_VALUES, Changes, EstimateReport, High
 from estimator.words import is_yes_or_no, joined, plural, shown_of
 
 SHORTEST_LABEL = 6
-"""The minimum width of a label in columns, even if figures are long."""
+"""The minimum number of columns for a label, even if the figures beside it are long."""
 
 LONGEST_BAR = 20
 
 COMPARED = 2
-"""The number of windows that a comparison needs: the first and the last."""
+"""The minimum number of windows for a comparison."""
 
 SHOWN_WINDOWS = 10
-"""The maximum number of windows that are listed for a question besides the shown one."""
+"""The maximum number of other windows that the summary lists for a question."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
@@ -81,7 +81,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield lines that explain the figures, and name the window if all questions share it."""
+    """Yield lines that explain the columns, and name the window if all questions have the same."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -137,17 +137,17 @@ def _sentence(sentence: str, style: Style) -> Iterator[str]:
 
 
 def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure]:
-    """Yield the figures of a statistic that have a line."""
+    """Yield a statistic's figures at the given positions, each with the parts of its line."""
     unit, ends = unit_of(group), bar_ends(group)
     for figure in group.figures.at(positions):
         yield shown(group.about.line.format(group.label(figure)), figure, unit, ends)
 
 
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
-    """Return the positions of the figures that have a line.
+    """Return the positions of the figures that get a line in the summary.
 
-    For yes and no, only yes has a line. If the number of lines is limited, the largest figures have
-    a line. Otherwise, all figures with an estimate have a line.
+    For yes and no, only yes gets a line. If the statistic's number of lines is limited, the largest
+    figures get one. Otherwise, all figures with an estimate do.
     """
     figures, most = group.figures, group.about.most_lines
     if is_yes_or_no(figures.labels):
@@ -178,7 +178,7 @@ def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
 
 
 def _error(text: str) -> str:
-    """Return a standard error after ±, or spaces of the same width if the error is blank."""
+    """Return "±" and a standard error, or spaces of the same width if there is no error."""
     return f"± {text}" if text.strip() else " " * (len("± ") + len(text) if text else 0)
 
 
@@ -197,7 +197,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return, as a text, another window's value of the shown window's main figure."""
+    """Return, as text, what the shown window's main figure is in another window."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -211,9 +211,9 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the main figure of the estimates, with its group.
+    """Return the figure that is the main one in the shown window, with its statistic.
 
-    It is the same figure as in the shown window, unless the estimates lack this figure.
+    If the given estimates lack this figure, return their own main figure.
     """
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
@@ -257,7 +257,7 @@ def _moved_words(shown: MetricEstimate, move: Move) -> str:
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:
-    """Yield sentences on several windows together: the pooled figure, and changes."""
+    """Yield sentences about several windows: the figure for all together, and what changed."""
     words = []
     if changes is not None:
         words.append(outcome_words(changes))
