@@ -17,11 +17,11 @@ from tools.import_graph import PACKAGES, ROOT, syntax
 PAGE: Final = ROOT / "docs" / "concepts" / "architecture.md"
 BEGIN, END = "<!-- {name}: written by make architecture -->", "<!-- end of {name} -->"
 NESTED: Final = {"client_sdk": "protocol"}
-"""The folder of a package whose subfolders are listed too."""
+"""The only folder whose subfolders the trees list, too."""
 
 
 def layers(container: str) -> list[list[str]]:
-    """Return the names of a package's layers, from top to bottom, as its contract lists them."""
+    """Return the layers of a package, from top to bottom, as its import contract lists them."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (contract,) = (each for each in contracts["contracts"] if each.get("containers") == [container])
     return [[name.strip(" ()") for name in re.split(r"[|:]", layer)] for layer in contract["layers"]]
@@ -35,7 +35,7 @@ def summary(path: Path) -> str:
 
 
 def tree(package: str) -> str:
-    """Return the tree of a package as text, with a line for each folder, in the order of layers."""
+    """Return the tree of a package: a line for each module and folder, in the order of layers."""
     rows = [(f"{package}/", summary(ROOT / package))]
     for name in (name for layer in layers(package) for name in layer):
         path = ROOT / package / name

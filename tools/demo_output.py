@@ -18,7 +18,7 @@ END: Final = "<!-- end of demo -->\n"
 
 
 def shown(output: str) -> str:
-    """Return the output for the README, without the lines that name the page's folder."""
+    """Return the demo's output as the README shows it: without the lines that name a folder."""
     return output.partition("\nThe same as a page: ")[0].strip("\n") + "\n"
 
 
@@ -29,7 +29,7 @@ def block() -> str:
 
 
 def shape(output: str) -> list[str]:
-    """Return an output's lines without the parts that vary, such as numbers."""
+    """Return the lines of an output without what differs between runs, such as numbers."""
     lines = (re.sub(r"\s+misses$", "", line) for line in output.splitlines())
     return [" ".join(re.sub(r"-?\d[\d,.]*", "#", line).split()) for line in lines]
 

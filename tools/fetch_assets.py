@@ -1,7 +1,7 @@
-"""Fetches the libraries of the HTML report from npm.
+"""Fetches the JavaScript libraries of the HTML report from npm.
 
-`vendored.toml` lists the libraries, and the digests of their files. A file with another digest is
-refused.
+`vendored.toml` lists the libraries, and the SHA-256 digests of their files. If a fetched file has
+another digest, the program stops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
 
 
 def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:
-    """Return one file of a package, if it has the digest of the reviewed file."""
+    """Return one file of a package. Exit if its digest is not that of the reviewed file."""
     member = packed.extractfile(f"package/{path}")
     content = member.read() if member else b""
     if hashlib.sha256(content).hexdigest() != sha256:

@@ -1,9 +1,10 @@
-"""Builds images of collector and estimator with Docker, Podman or Buildah, whichever works.
+"""Builds images of the collector and the estimator with Docker, Podman or Buildah.
 
     python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
 
-pip runs inside the build. This machine's pip configuration is passed as build secrets, which no
-image contains. pip then uses the package index and the certificate that this machine needs.
+The first of these programs that works is used. pip runs inside the build. It gets this machine's
+pip configuration as build secrets, which no image contains, because this machine may need a certain
+package index or certificate.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ IMAGES = ("collector", "estimator")
 ENGINES = (
     (["docker", "info"], ["docker", "build"]),
     (["podman", "info"], ["podman", "build", "--format", "docker"]),
-    # without rights or a daemon, such as in a container
+    # these options work without root and without a daemon, for instance in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""For each engine, the command that tests whether it works, and the command that builds.
+"""For each program, a command that tests whether it works, and the beginning of a build command.
 
 Only Docker's image format has health checks.
 """
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def engine() -> list[str]:
-    """Return the first words of a build command that works on this machine."""
+    """Return the beginning of a build command that works on this machine."""
     for ask, build in ENGINES:
         try:
             subprocess.run(ask, check=True, capture_output=True)
@@ -68,7 +69,7 @@ def version() -> str:
 
 
 def pip_secrets(folder: Path) -> Iterator[str]:
-    """Write this machine's pip configuration to a folder; yield the options that pass it on."""
+    """Write this machine's pip configuration to a folder; yield build options that pass it on."""
     settings = pip_settings()
     lines = [f"{name} = {value}" for name in PASSED if (value := within_a_build(settings.get(name, "")))]
     if certificate := settings.get("cert"):
@@ -79,7 +80,10 @@ def pip_secrets(folder: Path) -> Iterator[str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return pip's settings, with environment variables last; {} if this Python has no pip."""
+    """Return pip's settings on this machine; {} if this Python has no pip.
+
+    Environment variables override settings from files.
+    """
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=False, capture_output=True, text=True)
     pairs = [line.partition("=") for line in listed.stdout.splitlines()]
@@ -88,7 +92,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def within_a_build(value: str) -> str:
-    """Return the words of a setting, without folders of this machine."""
+    """Return a setting without those of its values that are folders of this machine."""
     return " ".join(word for word in value.split() if not word.startswith(("file:", "/")))
 
 

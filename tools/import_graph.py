@@ -1,9 +1,10 @@
 """The imports of the three packages, read from their source.
 
-``from package import name`` counts as an import of the module ``package.name`` if there is one,
-otherwise of ``package``. Imports only for type checkers, under ``if TYPE_CHECKING``, do not count.
-Lazy imports within a function do count, and so do imports of modules by constant names:
-``import_module("package.name")``, ``__import__("package.name")``, and ``"package.name:callable"``.
+``from package import name`` counts as an import of the module ``package.name`` if this module
+exists; otherwise, as an import of ``package``. Imports only for type checkers, under ``if
+TYPE_CHECKING``, do not count. Lazy imports within a function do count, and so do imports of modules
+by constant names: ``import_module("package.name")``, ``__import__("package.name")``, and
+``"package.name:callable"``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("client_sdk", "collector", "estimator")
 
 IMPORTING_CALLS: Final = {"import_module", "__import__"}
-"""Functions that import the module named by their first argument."""
+"""Functions that import the module that their first argument names."""
 
 ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
 """The pattern of a text that names a callable, such as ``package.module:function``."""
@@ -31,8 +32,8 @@ class Import(NamedTuple):
 
     Attributes:
         source: the importing module.
-        target: the imported module.
-        name: the imported name; empty if it is the module itself.
+        target: the module that is imported, or from which a name is imported.
+        name: the imported name; empty if the whole module is imported.
         line: the line number in the source file.
         is_lazy: whether it is within a function or a class.
 
@@ -71,7 +72,7 @@ def imports() -> tuple[Import, ...]:
 
 @cache
 def graph() -> Mapping[str, frozenset[str]]:
-    """Return the modules that each module imports, by its name."""
+    """Return, for the name of each module, the names of the modules that it imports."""
     targets: dict[str, set[str]] = {module: set() for module in files()}
     for each in imports():
         targets[each.source].add(each.target)
@@ -80,9 +81,10 @@ def graph() -> Mapping[str, frozenset[str]]:
 
 @cache
 def imports_by_name(module: str) -> frozenset[str]:
-    """Return the modules whose names a module imports.
+    """Return the modules that a module imports, or that define a name which it imports.
 
-    If a package re-exports a name, the result contains the module that defines the name.
+    For instance, if a module imports a name from a package, and the package imported it from one of
+    its modules, the result contains both the package and that module.
     """
     return frozenset(_behind(each.target, each.name) for each in _imports_by()[module]) | graph()[module]
 
@@ -121,7 +123,7 @@ def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
 
 
 def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
-    """Yield the module, the name and the line number of each import by a constant text."""
+    """Yield each import of a module whose name is a constant text: module, name and line number."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(
@@ -154,6 +156,6 @@ def _taken_from() -> Mapping[tuple[str, str], str]:
 
 
 def _behind(module: str, name: str) -> str:
-    """Return the module that defines a name which a package re-exports."""
+    """Return the module that defines a name, which other modules may import and re-export."""
     target = _taken_from().get((module, name))
     return module if target is None else _behind(target, name)

@@ -2,8 +2,9 @@
 
     python -m tools.requirements
 
-For each processor, pip resolves the extras of `pyproject.toml` within `constraints.txt`, as pip
-does in the images. The files name no package index, because the wheels are the same on every index.
+For each type of processor, pip resolves the optional dependencies (extras) of `pyproject.toml`
+within `constraints.txt`, as it does in the images. The files name no package index, because the
+wheels are the same on every index.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ GLIBC: Final = 36
 """The minor version of glibc in the images (Debian 12). Wheels for older versions also run."""
 
 OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
-"""Requirements that only older releases of Python 3.11 have, such as Debian's. pip resolves for
-this machine's release, and so misses them.
+"""Requirements that apply only to older releases of Python 3.11, such as Debian's. pip resolves for
+this machine's release of Python, and therefore misses them.
 """
 
 HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"
 
 
 def requirements(name: str) -> list[str]:
-    """Return the requirements of one of the files, as `pyproject.toml` names them."""
+    """Return the requirements of `pyproject.toml` that one of the files resolves."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     if name == "build":
         return list(project["build-system"]["requires"])
@@ -67,7 +68,7 @@ def page(name: str) -> str:
 
 
 def resolved(needed: list[str], processor: str) -> list[dict[str, Any]]:
-    """Return pip's report on each wheel that it would install on a processor."""
+    """Return what pip reports on each wheel that it would install on a type of processor."""
     platforms = [f"manylinux_2_{minor}_{processor}" for minor in range(GLIBC, 16, -1)] + [f"manylinux2014_{processor}"]
     with tempfile.TemporaryDirectory() as folder:
         options = ["--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:", "--target", folder]

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the documents that commands print, and tables of the schemas for the docs.
+"""The JSON Schemas of the documents that commands print, and their tables in the docs.
 
 ``python -m tools.schema_page`` writes the schemas into the estimator.
 """
@@ -83,7 +83,7 @@ def schema(name: str = "report") -> dict[str, Any]:
 
 
 def _used(node: Any, definitions: Mapping[str, Any]) -> set[str]:  # noqa: ANN401 any part of a schema
-    """Return the names of the definitions that a part of a schema refers to."""
+    """Return the names of the definitions to which a part of a schema refers, also indirectly."""
     used: set[str] = set()
     parts = [node]
     while parts:
@@ -100,12 +100,12 @@ def _used(node: Any, definitions: Mapping[str, Any]) -> set[str]:  # noqa: ANN40
 
 
 def report() -> str:
-    """Return the tables of a report as JSON, in Markdown."""
+    """Return, in Markdown, tables of the fields of a report in JSON."""
     return _sections("### the report", schema())
 
 
 def others() -> str:
-    """Return the tables of the other documents, with each definition only once."""
+    """Return tables of the fields of all other documents. Shared parts occur only once."""
     known, shown = set(schema()["$defs"]), ""
     for name in list(DOCUMENTS)[1:]:
         shown += _sections(f"## The {name.replace('-', ' ')}", schema(name), known)
@@ -114,7 +114,7 @@ def others() -> str:
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of a document as a file."""
+    """Return the content of the file with the JSON Schema of a document."""
     return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -157,7 +157,7 @@ def columns() -> str:
 
 
 def statistics() -> str:
-    """Return the descriptions of the statistics as a table."""
+    """Return a table of the values of the column ``statistic``, with their descriptions."""
     return table(("statistic", "what it is"), [(f"`{name}`", says) for name, says in tables.DESCRIPTIONS.items()])
 
 

@@ -29,7 +29,7 @@ COLORS: Final = 256
 """The number of colors in the picture. A page has few colors, so a palette saves bytes."""
 
 MOST_BYTES: Final = 200 * 1024
-"""The maximum bytes of the picture, because the docs are also read on slow connections."""
+"""The maximum size of the picture in bytes. The docs are also read on slow connections."""
 
 REGISTRY: Final = """\
 schema = 1
@@ -118,14 +118,14 @@ def main() -> None:
 
 
 def page() -> str:
-    """Return the page of the report."""
+    """Return the HTML page of the report."""
     registry = Registry.parse(REGISTRY)
     tallies = [tally for week in WEEKS for tally in of_week(registry, week)]
     return as_html(make_report(registry, tallies, Selection(), Request(highlights=True)), registry)
 
 
 def of_week(registry: Registry, week: int) -> list[Tally]:
-    """Return the tallies of a week."""
+    """Return the tallies of a week, counted from the first week of the report."""
     yes = BEFORE if week < RELEASED else AFTER
     tallies: list[Tally] = []
     with tempfile.TemporaryDirectory(prefix="hearsay-pictures-") as folder:
@@ -141,12 +141,12 @@ def of_week(registry: Registry, week: int) -> list[Tally]:
 
 
 def window(week: int, _: WindowKind) -> Window:
-    """Return a week of the report."""
+    """Return the window of a week, counted from the first week of the report."""
     return Window.parse(f"2026-W{week}")
 
 
 def taken(html: str) -> bytes:
-    """Return a picture of a page, with a number next to each explained part."""
+    """Return a picture of a page, with a number next to each part that the docs explain."""
     with tempfile.TemporaryDirectory(prefix="hearsay-pictures-") as folder, chromium() as browser:
         file = Path(folder) / "report.html"
         file.write_text(html, encoding="utf-8")
@@ -160,7 +160,7 @@ def taken(html: str) -> bytes:
 
 
 def optimized(picture: bytes) -> bytes:
-    """Return a smaller picture with few colors."""
+    """Return the picture with fewer colors, which takes fewer bytes."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as image:
         image.convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)

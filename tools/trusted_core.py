@@ -15,7 +15,7 @@ TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<
 
 
 def listed() -> dict[str, str]:
-    """Return the guarantee of each module in the core, in the recommended order of reading.
+    """Return, for each module of the trusted core, what it guarantees, in the order of reading.
 
     A module is named by its path within the package.
     """
@@ -24,7 +24,7 @@ def listed() -> dict[str, str]:
 
 
 def most_lines() -> int:
-    """Return the maximum number of lines of the core."""
+    """Return the maximum number of lines that all modules of the core may have together."""
     return int(tomllib.loads(LIST.read_text(encoding="utf-8"))["most_lines"])
 
 
@@ -34,7 +34,7 @@ def lines_of(module: str) -> int:
 
 
 def page() -> str:
-    """Return the page with the table and totals of the current code."""
+    """Return the page, with the table and the numbers of lines of the current code."""
     modules = listed()
     rows = "".join(f"| `{module}` | {lines_of(module)} | {guarantee} |\n" for module, guarantee in modules.items())
     table = f"| module | lines | what it guarantees |\n| --- | --- | --- |\n{rows}"

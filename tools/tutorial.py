@@ -1,7 +1,7 @@
 """Follows the tutorial like a reader. ``python -m tools.tutorial`` takes a picture of the report.
 
-The text before a block determines its use: if it says "as `FILE`", the block is saved to that file.
-Blocks of sh are run one after the other, in one shell.
+A page of the tutorial contains blocks of code. If the text before a block says "as `FILE`", the
+block is saved to that file. Blocks of sh are run one after the other, in one shell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ADDRESS: Final = "127.0.0.1:8080"
 
 
 class Block(NamedTuple):
-    """A block of the page.
+    """A block of code on a page.
 
     Attributes:
         language: the block's language: ``sh``, ``python``, ``toml``, ``csv``.
@@ -52,7 +52,7 @@ def blocks(path: Path) -> Iterator[Block]:
 
 
 class Reader:
-    """A reader in a folder, with one shell."""
+    """A simulated reader, who works in a folder and has one shell open."""
 
     def __init__(self, folder: Path) -> None:
         """Open the shell."""
@@ -69,13 +69,13 @@ class Reader:
         )
 
     def save(self, name: str, text: str) -> None:
-        """Save a file."""
+        """Save a text to a file in the reader's folder."""
         (self._folder / name).write_text(text.replace(ADDRESS, self._address), encoding="utf-8")
 
     def run(self, text: str) -> str:
         """Run the lines of a block and return their output.
 
-        If they start a collector, wait until it is ready, as the tutorial tells readers to do.
+        If the lines start a collector, wait until it is ready, as the tutorial tells readers to do.
 
         Raises:
             RuntimeError: if a command fails.
@@ -110,7 +110,7 @@ class Reader:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[Reader]:
-    """Yield a reader in a folder, and close the shell afterwards."""
+    """Yield a reader who works in a folder, and close the reader's shell afterwards."""
     reader = Reader(folder)
     try:
         yield reader
@@ -125,7 +125,7 @@ def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
     Args:
         folder: the reader's folder.
-        changes: texts to replace in the saved files.
+        changes: texts to replace in the saved files, each with its replacement.
 
     """
     for page in PAGES:
@@ -143,7 +143,7 @@ def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Run the parts, and take the picture of the report."""
+    """Follow all parts of the tutorial, and take the picture of the report."""
     with tempfile.TemporaryDirectory(prefix="hearsay-tutorial-") as name:
         for command, printed in play(Path(name), {}):
             print(f"$ {command}{printed}")

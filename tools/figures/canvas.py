@@ -61,7 +61,7 @@ class Canvas:
         width: the width of the drawing.
         height: the height of the drawing.
         title: a description for people who cannot see the drawing.
-        parts: its elements, from back to front.
+        parts: the SVG elements of the drawing, from back to front.
 
     """
 
@@ -71,7 +71,7 @@ class Canvas:
     parts: list[str] = field(default_factory=list)
 
     def box(self, place: tuple[int, int, int, int], lines: tuple[str, ...], kind: str = "") -> None:
-        """Draw a box at (left, top, width, height) with lines of text: its name, then others."""
+        """Draw a box at (left, top, width, height) with lines of text, the first in bold."""
         left, top, width, height = place
         named = f' class="{kind}"' if kind else ""
         self.parts.append(f'<rect{named} x="{left}" y="{top}" width="{width}" height="{height}" rx="8"/>')
@@ -86,7 +86,7 @@ class Canvas:
         self.parts.append(f'<text{named} x="{place[0]}" y="{place[1]}"{side}>{escape(text)}</text>')
 
     def line(self, path: str, kind: str = "", *, tip: bool = True) -> None:
-        """Draw a path, with a tip at its end."""
+        """Draw an SVG path, with the tip of an arrow at its end."""
         named = f' class="{kind}"' if kind else ""
         end = ' marker-end="url(#tip)"' if tip else ""
         self.parts.append(f'<path{named} d="{path}"{end}/>')

@@ -1,4 +1,7 @@
-"""The data of the plots: exact variances of our channels, formulas for others, measurements."""
+"""The data of the plots: exact variances of our channels, formulas for others, measurements.
+
+"Our" means that of this project.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ EPSILONS: Final = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 SIZES: Final = (2, 32, 1024)
 COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 FINE: Final = 1001
-"""The number of answers, evenly spaced over the range."""
+"""The number of answers, evenly spaced over the range, among which the worst is sought."""
 
 DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED_PLAINLY: Final = 0.25
-"""The variance of a yes or no if half of all people say yes and nothing is randomized."""
+"""The variance of one answer without noise, if half of all people say yes and half say no."""
 
 REACHES: Final = (10, 5, 2, 1)
-"""The half-widths of intervals, in percentage points."""
+"""The half-widths of intervals in the table, in percentage points."""
 
 BUDGET: Final = 2.0
 ANSWERS: Final = (1, 2, 4)
@@ -41,13 +44,17 @@ SPENDERS: Final = 1000
 OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
 
 OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
-"""Functions for the variances on a range from -1 to 1 (Wang et al. 2019, section III)."""
+"""Other mechanisms for means, each with a function that computes its variance from epsilon.
+
+The range of answers is -1 to 1 (Wang et al. 2019, section III).
+"""
 
 Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
-"""A function of the number of values and epsilon.
+"""A function that describes a mechanism for categories.
 
-It returns the probabilities that a report supports the device's own value, and another value.
+Its arguments are the number of values and epsilon. It returns two probabilities: that a report
+supports the device's own value, and that it supports any given other value.
 """
 
 
@@ -83,14 +90,14 @@ CLOSED_FORMS: Final[Mapping[str, Supported]] = {
 
 
 def share_variance(values: int, chances: tuple[float, float]) -> float:
-    """Return the variance of a share per report if all shares are equal."""
+    """Return the variance that one report adds to a share, if all values are equally common."""
     own, other = chances
     supported = (own + (values - 1) * other) / values
     return supported * (1 - supported) / (own - other) ** 2
 
 
 def our_share_variance(values: int, epsilon: float) -> float:
-    """Return the same variance for the channel that ``auto`` selects, from its exact integers."""
+    """Return the same variance for the channel that this project's ``auto`` selects."""
     domain = Category(tuple(map(str, range(values))))
     channel = channel_for(domain, RequestedEpsilon.parse(epsilon), "auto")
     squares = inverse_of(channel).squares(channel.inputs)
@@ -99,7 +106,7 @@ def our_share_variance(values: int, epsilon: float) -> float:
 
 
 def shares(values: int, epsilon: float) -> Row:
-    """Return a row of standard errors of a share: ours, and those of other mechanisms."""
+    """Return a row of standard errors of a share: this project's, and those of other mechanisms."""
     variances = [our_share_variance(values, epsilon)]
     variances += [share_variance(values, chances(values, epsilon)) for chances in CLOSED_FORMS.values()]
     return str(values), f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
@@ -108,7 +115,7 @@ def shares(values: int, epsilon: float) -> Row:
 def means(epsilon: float) -> Row:
     """Return a row of standard errors of a mean, as fractions of the range.
 
-    The errors are those due to noise alone, for the worst answers.
+    The errors are caused by noise alone, for the answer with the largest error.
     """
     variances = [_of_mean(name, epsilon) for name in OF_MEANS]
     variances += [of_others(epsilon) / 4 for of_others in OTHERS_OF_MEANS.values()]
@@ -132,7 +139,7 @@ def _of_mean(mechanism: str, epsilon: float) -> float:
 
 
 def measured() -> list[Row]:
-    """Return the mean squared errors of raw shares that the benchmark of peers measured."""
+    """Return the errors of unbiased shares that the benchmark of other libraries measured."""
     lines = RESULTS.read_text(encoding="utf-8").splitlines()
     tables = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     (head,) = (row for row in tables if row[0] == "channel, post-processing")
@@ -146,7 +153,7 @@ def measured() -> list[Row]:
 
 
 def tables() -> dict[str, list[Row]]:
-    """Return all tables, each with its header row, by the names of their files."""
+    """Return the content of each CSV file of a plot, with a header row, by the file's name."""
     head = ("values", "epsilon", "ours", *CLOSED_FORMS)
     return {
         "shares_by_epsilon.csv": [head, *(shares(size, epsilon) for size in SIZES for epsilon in EPSILONS)],
@@ -157,7 +164,7 @@ def tables() -> dict[str, list[Row]]:
 
 
 def excess() -> str:
-    """Return a sentence on how far our errors exceed the smallest error in the table of shares."""
+    """Return a sentence on how far our errors of shares exceed the smallest in the table."""
     rows = [row for row in tables()["shares_by_epsilon.csv"][1:] if row[0] != "2"]
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1
@@ -215,10 +222,10 @@ def two_digits(count: float) -> str:
 
 
 def spent_table() -> str:
-    """Return the table of half-widths if a budget is spent on few answers, or on many.
+    """Return a table of half-widths for a budget that is spent on one answer or on several.
 
-    The same devices answer each time, half of them with yes. More answers reduce the error from the
-    noise, but not the error from the choice of devices.
+    The same devices give all answers, and half of them say yes. Several answers reduce the error
+    from noise, but not the error from the random choice of devices.
     """
     lines = []
     for answers in ANSWERS:

@@ -29,13 +29,13 @@ epsilon = "ln 3"
 SEED: Final = 1
 PEOPLE: Final = 1000
 YES: Final = 300
-"""The number of people who would say yes."""
+"""The number of people in the drawing whose true answer is yes."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
-"""The indexes of the people in the last row of the grid. An arrow starts at one of them."""
+"""The people in the last row of the grid. The arrow that shows one answer starts at one of them."""
 
 PERCENT: Final = 4
-"""The number of pixels for one percent."""
+"""The length of one percent in the drawing of the estimate, in pixels."""
 
 
 class Asked(NamedTuple):
@@ -43,9 +43,9 @@ class Asked(NamedTuple):
 
     Attributes:
         answers: each person's answer, 1 for yes.
-        sent: the symbol that the person's device reports.
+        sent: for each person, the answer that the device reports, 1 for yes.
         keep: the probability that a device reports the true answer.
-        estimate: the share of yes in the report.
+        estimate: the estimated share of yes.
         low: the lower end of the estimate's 95% interval.
         high: the upper end of the estimate's 95% interval.
 
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
 
 def asked() -> Asked:
-    """Ask all people, randomize with the SDK and seeded coins, and estimate like a report."""
+    """Simulate the reports of all people with the SDK and seeded coins, and estimate the share."""
     registry = Registry.parse(ONE_METRIC)
     metric = registry.metric("dark_mode")
     coins = SeededCoins(SEED)
@@ -77,7 +77,7 @@ def asked() -> Asked:
 
 
 def overview() -> str:
-    """Return the drawing of the path of one answer, and of 1,000, from devices to the report."""
+    """Return the drawing of how one answer, and a thousand, get from devices into a report."""
     drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
     known = asked()
     shown = percent(known.estimate, known.low, known.high, figures=1)
@@ -122,7 +122,7 @@ def _bar(drawn: Canvas, place: tuple[int, int], known: Asked) -> None:
 
 
 def ledger() -> str:
-    """Return the drawing of the life of a device's ledger."""
+    """Return the drawing of a device's ledger: what it contains, and when it changes."""
     drawn = Canvas(900, 430, "A ledger's life: a charge before each report, ceilings, opting out and in")
     drawn.box((20, 20, 200, 80), ("first consent", "the file, a secret,", "no charges"))
     drawn.box((290, 20, 240, 80), ("an answer is recorded", "is there a report of this", "window already?"))
@@ -147,7 +147,7 @@ def ledger() -> str:
 
 
 def windows() -> str:
-    """Return the drawing of the life of a window as a timeline."""
+    """Return the drawing of a window's phases, as a timeline."""
     days = GRACE_S // DAY_S
     drawn = Canvas(900, 270, f"A window takes reports until {days} days after its end, then closes for good")
     drawn.box((40, 60, 380, 60), ("the window: one ISO week", "devices record answers of this week"), "ours")

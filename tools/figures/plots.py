@@ -1,4 +1,4 @@
-"""The plots of the research notes, from the tables in the same folder."""
+"""The plots of the research notes. Each is drawn from the CSV file of the same name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DARK: Final = f"""\
 
 
 def shares_by_epsilon(rows: Sequence[Row]) -> str:
-    """Return the error of a share against epsilon, for few and many values."""
+    """Return a plot of the error of a share against epsilon, for few and for many values."""
 
     def draw(axes: Sequence[Axes]) -> None:
         for axis, size in zip(axes, SIZES, strict=True):
@@ -56,7 +56,7 @@ def shares_by_epsilon(rows: Sequence[Row]) -> str:
 
 
 def shares_by_values(rows: Sequence[Row]) -> str:
-    """Return the error of a share against the number of values, at epsilon 1."""
+    """Return a plot of the error of a share against the number of values, at epsilon 1."""
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
@@ -70,7 +70,7 @@ def shares_by_values(rows: Sequence[Row]) -> str:
 
 
 def shares_measured(rows: Sequence[Row]) -> str:
-    """Return the measured mean squared errors of our mechanisms and of peers."""
+    """Return a plot of the measured errors of this project's shares and of other libraries'."""
     names = ("ours", "SS", "OUE", "HR", "GRR")
     looks = (LOOKS[0], *LOOKS[1:])
 
@@ -89,7 +89,7 @@ def shares_measured(rows: Sequence[Row]) -> str:
 
 
 def means_by_epsilon(rows: Sequence[Row]) -> str:
-    """Return the error of a mean due to noise alone against epsilon, by mechanism."""
+    """Return a plot of the error of a mean that noise causes, against epsilon, by mechanism."""
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes

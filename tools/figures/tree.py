@@ -1,4 +1,4 @@
-"""The contents of the repository, counted statically: lines of code, tests, mutants, vectors."""
+"""Counts what the repository contains: lines of code, tests, wrong implementations, vectors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def modules(folders: Iterable[str]) -> Iterator[Path]:
 
 
 def code_lines(path: Path) -> int:
-    """Return how many lines of a file contain code, not only comments and docstrings."""
+    """Return the number of lines of a file that contain code, not counting docstrings."""
     text = path.read_text(encoding="utf-8")
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     used = {line for token in tokens if token.type not in WHITE for line in range(token.start[0], token.end[0] + 1)}
@@ -66,7 +66,7 @@ def mutants_refused() -> int:
 
 
 def vectors() -> int:
-    """Return the number of cases in the vectors that both SDKs read."""
+    """Return the number of cases in the test vectors that both SDKs read."""
     paths = (path for path in (ROOT / "tests/vectors").glob("*.json") if path.stem != "compiled")  # it has no cases
     documents = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     return sum(
@@ -75,7 +75,7 @@ def vectors() -> int:
 
 
 def tested_table() -> str:
-    """Return the table, with two significant digits, so that it rarely changes."""
+    """Return the table of these counts. They have two significant digits, so they rarely change."""
     product, tests = (sum(map(code_lines, modules(folders))) for folders in (PRODUCT, ["tests"]))
     rows = [
         (product, "lines of code in the three Python packages, without comments and docstrings"),

@@ -1,7 +1,8 @@
-"""Runs mutants and writes the page of the score: ``python -m tools.mutants``.
+"""Runs tests on mutants, and writes the page with the score: ``python -m tools.mutants``.
 
-An interrupted run continues where it stopped. Mutants that survived are run again, because tests
-may have been added. To take new tests into account, delete ``lines`` in the folder of the results.
+If a run was interrupted, the next one continues with the remaining mutants. Mutants that no test
+detected are run again, because tests may have been added. For new tests to be used, delete
+``lines`` in the folder of the results.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ SUITES: Final = ("tests/contract", "tests/exact", "tests/unit/client_sdk", "test
 
 
 CONTROL_S: Final = 1800.0
-"""The time limit in seconds for running, on the unchanged code, all tests that refused a mutant."""
+"""The time limit, in seconds, for a check of all tests that detected a mutant on unchanged code."""
 
 
 def measured_commit() -> str:
-    """Return the last commit that changed the measured code or its tests."""
+    """Return the hash of the last commit that changed the measured code or its tests."""
     command = ["git", "log", "-1", "--format=%h", "--", *files()]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> None:
-    """Run the mutants of a given number of lines, except those with a result."""
+    """Run tests on the mutants of a given number of lines, except those with a final result."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="what the lines are drawn from")
     parser.add_argument("--number", type=int, default=200, help="how many lines")

@@ -21,16 +21,19 @@ LINES, DURATIONS = "lines", "durations.jsonl"
 QUICK: Final = "not slow and not long and not system"
 
 MOST_SECONDS, MOST_FILES = 30.0, 12
-"""The limits on the tests for a mutant: seconds, and files, which take time to import."""
+"""The maximum seconds that a mutant's tests may take, and the maximum number of their files.
+
+Each file takes time to import.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the folder of the record."""
+    """Add an option to pytest: the folder in which the record is written."""
     parser.addoption(FOLDER, type=Path, required=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the tracer in every process that runs tests."""
+    """Register the tracer in every process that runs tests."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses"):
         config.pluginmanager.register(Tracer(config.getoption(FOLDER)))
     if not hasattr(config, "workerinput"):
@@ -38,7 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Tracer:
-    """Traces the lines that run in the packages. The context for coverage is the running test."""
+    """Records which lines of the packages run. Coverage's context is the name of the running test.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Start tracing."""
@@ -48,7 +52,7 @@ class Tracer:
             source_pkgs=["client_sdk", "collector"],
             config_file=False,
         )
-        # a test that does its own tracing is not traced meanwhile
+        # if a test traces lines itself, this tracer records nothing meanwhile
         self._coverage.set_option("run:disable_warnings", ["trace-changed", "module-not-imported", "no-data-collected"])
         self._coverage.start()
 
@@ -75,7 +79,7 @@ class Durations:
         self._seconds: dict[str, float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up the phases of a test."""
+        """Add up the durations of a test's phases: set-up, call and teardown."""
         self._seconds[report.nodeid] += report.duration if report.passed else float("inf")
         if report.when == "teardown" and self._seconds[report.nodeid] < float("inf"):
             json.dump({"test": report.nodeid, "seconds": round(self._seconds[report.nodeid], 3)}, self._file)
@@ -92,7 +96,7 @@ class Record:
 
     @classmethod
     def made(cls, root: Path, folder: Path, suites: Sequence[str]) -> Record:
-        """Read the record in a folder. Without a record, create it by running the quick tests."""
+        """Read the record in a folder. If there is none, run the quick tests to create it."""
         if not (folder / LINES).exists():
             folder.mkdir(parents=True, exist_ok=True)
             plugin = ("-p", "tools.mutants.covering", FOLDER, str(folder), "-p", "no:cacheprovider")
@@ -114,8 +118,8 @@ class Record:
     def tests(self, file: str, line: int) -> list[str]:
         """Return the tests that run a line, the fastest first, then other tests of the module.
 
-        For a line that runs on import, return the tests that run a line with a name that it
-        defines.
+        No test runs a line that runs when the module is imported, such as ``LIMIT = 5``. In this
+        case, return the tests that run lines in which the defined name occurs.
         """
         path = str(self._root / file)
         by_line = self._by_line(path)
@@ -153,7 +157,7 @@ class Record:
         return sorted(tests & self._seconds.keys(), key=lambda test: (self._seconds[test], test))
 
     def _affordable(self, tests: Iterable[str]) -> list[str]:
-        """Return the first tests, up to a number of seconds and of files."""
+        """Return the first of these tests, as many as the limits on seconds and files allow."""
         chosen: list[str] = []
         files, seconds = set[str](), 0.0
         for test in tests:
@@ -168,7 +172,7 @@ class Record:
 
 
 def _statement(source: str, line: int) -> tuple[range, set[str]]:
-    """Return the lines of the statement at a line. If it runs on import, also return its names."""
+    """Return the lines of the statement at a line, and the names that it defines on import."""
     best: ast.stmt | None = None
     function = False
     around = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt))

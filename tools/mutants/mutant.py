@@ -1,4 +1,4 @@
-"""Mutants: lines of the measured modules, with small faults made by cosmic-ray or this module."""
+"""Mutants: copies of a module with one small fault, made by cosmic-ray or this module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEASURED: Final = (
 """The modules that are measured in addition to the trusted core."""
 
 NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
-"""Operators that need arguments: the variables that they replace."""
+"""Operators of cosmic-ray that are not used, because they need names of variables as arguments."""
 
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
@@ -44,7 +44,7 @@ STRUCTURE: Final = re.compile(
     "name|newline|endmarker|file_input|suite|funcdef|classdef|parameters|param|simple_stmt|expr_stmt|import_from|"
     "atom|atom_expr|trailer|arglist|argument|return_stmt|annassign|decorated"
 )
-"""The pattern of nodes that no operator changes."""
+"""The types of syntax nodes that no operator changes. They are skipped to save time."""
 
 PUNCTUATION: Final = frozenset("()[]{},:.=@") | {"->", "..."}
 
@@ -54,10 +54,10 @@ STATEMENT: Final = re.compile(r"^[rbfRBF]*\"+\s*(?:SELECT|INSERT|UPDATE|DELETE|A
 
 
 class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
-    """Replaces a word of SQL or Lua in a Python string."""
+    """An operator that replaces a word of SQL or Lua in a Python string."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        """Yield the position of each word."""
+        """Yield the position of each word that can be replaced."""
         for found in self._words(node):
             line, column = node.start_pos
             before = node.value[: found.start()].split("\n")
@@ -65,7 +65,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
             yield at, at
 
     def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
-        """Replace one word."""
+        """Replace the word with this index."""
         found = self._words(node)[index]
         node.value = f"{node.value[: found.start()]}{IN_TEXT[found[0]]}{node.value[found.end() :]}"
         return node
@@ -90,8 +90,8 @@ class Mutant(NamedTuple):
         file: the module's path.
         line: the number of the faulty line.
         source: the source of the faulty module.
-        right: the line as it should be.
-        wrong: the faulty line.
+        right: the line without the fault.
+        wrong: the line with the fault.
 
     """
 
@@ -103,12 +103,12 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """An identifier that stays the same when other lines change."""
+        """An identifier of the mutant that stays the same when other lines of the file change."""
         return f"{self.file}: {self.right} → {self.wrong}"
 
 
 class Fault(NamedTuple):
-    """A possible change: the operator, the node, and the place to change in the node."""
+    """A possible fault: an operator, the syntax node that it changes, and the place in the node."""
 
     operator: str
     node: NodeOrLeaf
@@ -123,7 +123,10 @@ def files() -> list[str]:
 
 
 def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[Mutant]:
-    """Yield mutants of randomly chosen lines. A larger number yields the same mutants first."""
+    """Yield a number of mutants of randomly chosen lines.
+
+    With the same seed, a larger number yields the same mutants first, and then others.
+    """
     sources = {name: (root / name).read_text("utf-8") for name in names}
     lines = [(name, line) for name, source in sources.items() for line in range(1, source.count("\n") + 1)]
     Random(seed).shuffle(lines)  # noqa: S311 a sample
@@ -132,7 +135,7 @@ def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[M
 
 
 def _one_of(random: Random, name: str, line: int, source: str) -> Mutant | None:
-    """Return one mutant of a line, or None if all mutants are equivalent to the line or invalid."""
+    """Return a random mutant of a line, or None if the line has no valid mutant that differs."""
     by_place: dict[tuple[int, int], list[Fault]] = {}
     for fault in _faults(source, line):
         by_place.setdefault(fault.at, []).append(fault)
@@ -165,14 +168,14 @@ def _faults(source: str, line: int) -> Iterator[Fault]:
 
 
 def _occurrence(source: str, fault: Fault) -> int:
-    """Return the number by which cosmic-ray identifies a fault among those of an operator."""
+    """Return the index of a fault among all faults of its operator, as cosmic-ray counts them."""
     positions = OPERATORS[fault.operator].mutation_positions
     before = takewhile(lambda node: node is not fault.node, _nodes(source))
     return fault.place + sum(len([*positions(node)]) for node in before)
 
 
 def _may_change(node: NodeOrLeaf) -> bool:
-    """Return whether any operator may apply to a node, without asking all operators."""
+    """Return False if surely no operator applies to a node. This is faster than to ask them all."""
     return not STRUCTURE.fullmatch(node.type) and getattr(node, "value", "") not in PUNCTUATION
 
 

@@ -18,10 +18,11 @@ BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
 EQUIVALENT: Final = "Equivalent: "
 NO_TEST: Final = "No test: "
-"""The beginning of the explanation of a mutant that no test refuses."""
+"""The explanation of a mutant begins with this if its fault matters, but no test detects it."""
 
 SHORT: Final = 4
-"""A start of a line with at most this many words is shown, because it may name a variable."""
+"""If at most this many words precede the fault in a line, they are shown: they may name a variable.
+"""
 
 Z: Final = 1.959964
 """The standard normal quantile of 97.5%."""
@@ -35,25 +36,28 @@ def wilson(killed: int, number: int) -> tuple[float, float]:
 
 
 def package(file: str) -> str:
-    """Return the package of a file, which is its row in the table."""
+    """Return the name of the table's row in which a file's mutants are counted."""
     parts = Path(file).parts
     return "/".join(parts[:2] if parts[1] in {"protocol", "ledger", "store"} or "." not in parts[1] else parts[:1])
 
 
 def explained() -> Mapping[str, str]:
-    """Return the explanation of each survivor, by its key."""
+    """Return the explanations of mutants that no test detects, by ``Mutant.key``."""
     texts: dict[str, str] = tomllib.loads(SURVIVORS.read_text("utf-8"))["explained"]
     return texts
 
 
 def also_run() -> Mapping[str, list[str]]:
-    """Return the tests to run first for a mutant, by its key, because the record lacks them."""
+    """Return tests to run first for certain mutants, by ``Mutant.key``.
+
+    The record of which tests run which line does not contain these tests.
+    """
     tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
     return tests
 
 
 def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
-    """Return the tables of killed mutants by package, and of survivors."""
+    """Return a table of how many mutants tests detected, by package, and a table of the others."""
     rows = defaultdict[str, list[bool]](list)
     for result in results:
         is_killed = result["outcome"] == "killed"
@@ -83,7 +87,9 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the words that differ, with one more on either side, and the start if it is short.
+    """Return the differing words of a line and its mutant, with one more word on either side.
+
+    If only a few words precede them, return these, too.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")
@@ -113,6 +119,6 @@ def _cell(code: str) -> str:
 
 
 def page(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
-    """Return the page with the tables of the results."""
+    """Return the page, with the tables computed from these results."""
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     return f"{before}{BEGIN}\n{score(seed, seconds, commit, results)}\n{END}{rest.partition(END)[2]}"

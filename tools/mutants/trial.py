@@ -1,4 +1,4 @@
-"""The trial of a mutant: the tests of its line run in a copy of the product with the fault."""
+"""The trial of a mutant: tests of the faulty line run in a copy of the product with the fault."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TIMEOUT: Final = "timeout"
 
 
 class Outcome(StrEnum):
-    """The verdict of the tests."""
+    """Whether the tests detected a mutant: a failed test kills it."""
 
     KILLED = "killed"
     SURVIVED = "survived"
     UNDECIDED = "undecided"
-    """The unchanged product fails these tests, too."""
+    """The unchanged product fails these tests, too, so they show nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Result:
 
     Attributes:
         outcome: the verdict of the tests.
-        by: the test that failed, or a note on a timeout; empty if neither happened.
-        tests: how many tests were chosen.
+        by: the first test that failed, or ``timeout``; empty if all tests passed in time.
+        tests: how many tests were chosen for the mutant.
         seconds: how long the tests took.
 
     """
@@ -57,7 +57,7 @@ class Result:
 
 
 class Trial:
-    """Runs the mutants of the product in a folder."""
+    """Runs tests on mutants of the product, whose source is in a folder."""
 
     def __init__(self, root: Path, record: Record, seconds: float) -> None:
         """Store the folder, the record of tests, and the maximum number of seconds for a mutant."""
@@ -68,7 +68,10 @@ class Trial:
             import_module(name)
 
     def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
-        """Run the tests of a mutant's line. A timeout of unchanged code leaves it undecided."""
+        """Run the tests of a mutant's line.
+
+        If they time out, and do so on the unchanged code as well, the result is undecided.
+        """
         began = time.monotonic()
         tests = [*also, *self._record.tests(mutant.file, mutant.line)]
         by = self._failures(mutant.file, mutant.source, tests, self._seconds, "-x")[:1]
@@ -78,11 +81,11 @@ class Trial:
         return Result(outcome, "".join(by), len(tests), round(time.monotonic() - began, 1))
 
     def refused(self, file: str, tests: Sequence[str], seconds: float) -> list[str]:
-        """Return the tests that the unchanged product fails in the set-up for mutants."""
+        """Return those tests that fail on the unchanged product if they run as for a mutant."""
         return self._failures(file, (self._root / file).read_text("utf-8"), tests, seconds)
 
     def _failures(self, file: str, source: str, tests: Sequence[str], seconds: float, *options: str) -> list[str]:
-        """Return the tests that fail, or another reason why the run ended."""
+        """Return the tests that fail, or another reason why the run failed, such as ``timeout``."""
         right = (self._root / file).read_text("utf-8")
         if not tests:
             return []
@@ -105,7 +108,7 @@ class Trial:
 
 
 def _end(process: int) -> None:
-    """End the processes that a run has left behind."""
+    """Kill the processes that a run of tests has left behind."""
     try:
         os.killpg(process, signal.SIGKILL)
     except ProcessLookupError:
@@ -135,7 +138,7 @@ class Failed:
         self._said = said
 
     def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
-        """Note a failure."""
+        """Write the name of a test that failed, or of a file that could not be imported."""
         if report.failed:
             with self._said.open("a", encoding="utf-8") as file:
                 file.write(f"{report.nodeid}\n")
@@ -144,10 +147,10 @@ class Failed:
 
 
 class Results:
-    """A file with one result per line. The last result of a mutant counts."""
+    """A file with one result per line. If a mutant has several results, the last one counts."""
 
     def __init__(self, path: Path) -> None:
-        """Read the results that the file already has."""
+        """Read the results in the file, if it exists."""
         self._path = path
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         self._rows = {row["key"]: row for row in map(json.loads, lines)}
@@ -160,7 +163,7 @@ class Results:
             file.write(f"{json.dumps(self._rows[mutant.key], ensure_ascii=False)}\n")
 
     def is_killed(self, mutant: Mutant) -> bool:
-        """Return whether tests have refused a mutant before."""
+        """Return whether a test has detected a mutant in an earlier run."""
         return mutant.key in self._rows and self._rows[mutant.key]["outcome"] == Outcome.KILLED
 
     def latest(self, mutant: Mutant) -> Mapping[str, str]:
@@ -169,11 +172,11 @@ class Results:
         return row
 
     def tests(self, mutants: Iterable[Mutant]) -> list[str]:
-        """Return the tests that refused mutants."""
+        """Return the tests that detected these mutants."""
         return sorted({by for mutant in mutants if "::" in (by := self._rows[mutant.key]["by"])})
 
     def doubt(self, mutants: Iterable[Mutant], failing: AbstractSet[str]) -> None:
-        """Withdraw results from tests that the unchanged product fails, too."""
+        """Mark mutants as undecided if they were detected by tests that fail on unchanged code."""
         for mutant in mutants:
             by = self._rows[mutant.key]["by"]
             if by in failing:

@@ -1,4 +1,7 @@
-"""Derives as few tables as are needed to keep the worst variance near its minimum."""
+"""Derives as few tables as keep the worst variance, at every epsilon, near its minimum.
+
+`tools.optimal_mean` explains bands, scores and the worst variance.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,27 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon, the one-bit mechanism has at most 1 + epsilon**2 / 6 times the minimum
-variance, an excess below .6%.
+"""Up to this epsilon, no table is needed: the one-bit mechanism has at most 1 + epsilon**2 / 6
+times the minimum variance, which is less than 0.6% more.
 """
 
 GREATEST: Final = 8.0
 """The largest epsilon with a table."""
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
-"""Pairs of an epsilon and a ratio. Up to this epsilon, the worst variance is at most this ratio
+"""Pairs of an epsilon and a ratio. Up to this epsilon, the worst variance may be at most this ratio
 times the minimum.
 
-This is the minimum for sliding bands. Linear programs show that the minimum over all channels is
-smaller by 0.1% to 0.7%.
+The minimum is that of channels with sliding bands. Linear programs show that the minimum of all
+channels is smaller by 0.1% to 0.7%.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
 LATER_WIDTHS: Final = ((6.0, 0.156), (7.0, 0.115), (8.0, 0.083))
-"""The approximate fraction of symbols in the best band, by epsilon, found by a search."""
+"""Pairs of an epsilon and the width of the best band, as a fraction of all symbols.
+
+The fractions are approximate, and were found by a search.
+"""
 
 SYMBOLS: Final = (
     (0.65, (8,)),
@@ -49,7 +55,8 @@ SYMBOLS: Final = (
     (7.32, (128, 160)),
     (GREATEST, (192, 224)),
 )
-"""Pairs of an epsilon and the numbers of symbols to try up to this epsilon."""
+"""Pairs of an epsilon and numbers of symbols. Up to this epsilon, tables of these sizes are tried.
+"""
 
 FACTORS: Final = (
     3.0,
@@ -72,19 +79,23 @@ FACTORS: Final = (
     1.008,
     1.006,
 )
-"""The candidate factors between the epsilons of two tables, in the order of trying."""
+"""The candidates for the ratio of the epsilons of two neighboring tables, in the order tried."""
 
 REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
-"""Pairs of an epsilon and the numbers of symbols in the reference bands up to this epsilon."""
+"""Pairs of an epsilon and numbers of symbols.
+
+Up to this epsilon, the minimum with which tables are compared is computed for bands over so many
+symbols.
+"""
 
 CURVE_POINTS: Final = 61
-"""The number of epsilons with a computed minimum. A spline interpolates between them, with an
-error below 1 in 10,000.
+"""The number of epsilons for which the minimum is computed. A spline interpolates between them,
+with a relative error below 1 in 10,000.
 """
 
 
 def tables() -> Iterator[Table]:
-    """Yield the tables by rising epsilon. Channels for other epsilons lie between two tables."""
+    """Yield the tables in rising order of epsilon. For other epsilons, two tables are combined."""
     lowest, first = ONE_BIT_UP_TO, 0
     latest = Table(_milliodds(lowest), 1, (), 1)
     yield latest
@@ -116,7 +127,7 @@ def table_at(epsilon: float, symbols: int, width: int) -> Table:
 
 
 def variance_between(below: Table, above: Table, epsilon: float) -> float:
-    """Return the largest variance, on a range from -1 to 1, of a channel between two tables."""
+    """Return the worst variance, on a range from -1 to 1, of the channel made from two tables."""
     odds = Fraction(math.exp(epsilon))
     channel = OptimalMean.of_total(steps_between(below, above, 1000 * odds), above.width, odds)
     squares: Floats = optimal_mean.decoder(channel).squares
@@ -125,7 +136,7 @@ def variance_between(below: Table, above: Table, epsilon: float) -> float:
 
 @cache
 def _curve() -> Callable[[float], float]:
-    """Return a function from log epsilon to the log of the minimum worst variance."""
+    """Return a function that computes the log of the minimum from the log of epsilon."""
     from scipy.interpolate import CubicSpline  # noqa: PLC0415 300 ms, of every run's collection of tests
 
     epsilons = np.geomspace(ONE_BIT_UP_TO, GREATEST, CURVE_POINTS)
@@ -144,14 +155,14 @@ def _least_variance(epsilon: float) -> float:
 
 
 def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
-    """Return the value of the first row with at least a given epsilon."""
+    """Return the value of the first pair whose epsilon is at least the given one."""
     return next(value for most, value in rows if epsilon <= most)
 
 
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
-    """Return the larger epsilon of the next two tables, the next factor to try, and the tables.
+    """Return the next two tables, after their larger epsilon and the first factor to try next.
 
-    The best factors decrease with epsilon, so factors much larger than the last are skipped.
+    The best factors decrease with epsilon, so factors much larger than the last one are skipped.
     """
     for index, factor in enumerate(FACTORS[first:], first):
         greatest = min(lowest * factor, GREATEST)

@@ -1,4 +1,7 @@
-"""The minimum worst variance of sliding bands of a given size, over all scores."""
+"""The scores with the minimum worst variance, for sliding bands of a given size.
+
+`tools.optimal_mean` explains bands, scores and the worst variance.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,15 @@ from estimator.statistics.arrays import Floats
 from tools.optimal_mean.shapes import Shape, worst_variance
 
 ROUNDS: Final = 300
-"""The maximum number of rounds of the search, which usually needs about 50."""
+"""The maximum number of rounds of the search for scores. It usually needs about 50."""
 
 
 def best_scores(shape: Shape) -> tuple[float, Floats]:
     """Return the minimum worst variance on a range from -1 to 1, and the scores, (symbols,).
 
-    The scores rise, are antisymmetric, and are scaled so that the last band is at 1. Between two
-    bands, the worst variance of an answer is nearly the variance at their middle.
+    The scores rise and are antisymmetric. Their scale is chosen so that the expected score of the
+    last band is 1. The search bounds the variance for answers at each band, and in the middle
+    between two bands, because the worst answer between two bands is nearly in the middle.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

@@ -1,4 +1,4 @@
-"""The minimum worst variance of all unbiased channels with an epsilon, by a linear program."""
+"""The minimum worst variance of all unbiased channels with an epsilon, by linear programming."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scipy.sparse import block_array, eye_array, hstack, kron, vstack
 from estimator.statistics.arrays import Floats
 
 ANSWERS: Final = 17
-"""The number of answers from 0 to 1 with a bounded variance. By symmetry, negative answers have
-the same variances.
+"""The number of answers, from 0 to 1, for which the program bounds the variance. By symmetry,
+negative answers have the same variances.
 """
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
     """Return the minimum worst variance of channels with given scores, on a range from -1 to 1.
 
-    Answers between those of the grid have no bound, which can only lower the result. Channels with
-    other scores are excluded, which can only raise it.
+    The variance is bounded only for a grid of answers. This can only lower the result. Channels
+    with other scores are excluded, which can only raise the result.
 
     Args:
         epsilon: the epsilon of the channel.

@@ -11,7 +11,7 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A sliding band.
+    """A channel with sliding bands: one band of likelier symbols for each of several answers.
 
     Attributes:
         odds: e**epsilon.
@@ -31,7 +31,7 @@ class Shape:
 
     @property
     def surplus(self) -> float:
-        """The probability of a symbol in the band minus that of a symbol outside the band."""
+        """The probability of a symbol in the band, minus that of a symbol outside it."""
         return (self.odds - 1) / (self.symbols + (self.odds - 1) * self.width)
 
     def law(self) -> Floats:
@@ -43,11 +43,13 @@ class Shape:
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the largest variance of an answer, on or between bands.
+    """Return the largest variance of a report's score, over all answers.
+
+    An answer between two bands chooses one of them at random.
 
     Args:
-        places: the position of each band, in rising order, shape (bands,).
-        squares: the mean squared score for each band, shape (bands,).
+        places: the expected score of each band, in rising order, shape (bands,).
+        squares: the expected squared score of each band, shape (bands,).
 
     """
     gaps = np.diff(places)

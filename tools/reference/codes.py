@@ -1,4 +1,4 @@
-"""The tables of codes for commands, reports and requests, from their enumerations."""
+"""The tables of exit statuses, reasons for refusals, outcomes and problems, from the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collector.api.problem import Problem
 from tools.reference.markdown import table
 
 OUTCOMES: Final = Path(__file__).parents[2] / "tests" / "vectors" / "outcomes.json"
-"""The test vectors with the names of outcomes that all SDKs share."""
+"""The file of test vectors with the names of outcomes, which are the same in all SDKs."""
 
 SDKS: Final[Mapping[tuple[str, ...], str]] = {
     ("python", "typescript"): "both",
@@ -23,18 +23,18 @@ SDKS: Final[Mapping[tuple[str, ...], str]] = {
 
 
 def exit_statuses() -> str:
-    """Return the exit statuses of all commands."""
+    """Return a table of the exit statuses of all commands."""
     return table(("exit status", "means"), [(f"{status:d}", meaning) for status, meaning in MEANINGS.items()])
 
 
 def refusals() -> str:
-    """Return the reasons why a collector refuses a report."""
+    """Return a table of the reasons why a collector refuses a report."""
     rows = [(f"`{code}`", code.sentence, "again, alone" if code.retryable else "never") for code in Refusal]
     return table(("code", "means", "a device sends it"), rows)
 
 
 def outcomes(group: str) -> str:
-    """Return the outcomes that the vectors call ``recorded``, ``flushed`` or ``history``."""
+    """Return a table of a group of outcomes: ``recorded``, ``flushed`` or ``history``."""
     rows = [
         (f"`{name}`", each["means"], SDKS[tuple(each["sdks"])])
         for name, each in json.loads(OUTCOMES.read_text(encoding="utf-8"))[group].items()
@@ -43,6 +43,6 @@ def outcomes(group: str) -> str:
 
 
 def problems() -> str:
-    """Return the problems of a request, by HTTP status."""
+    """Return a table of the problems that a request can have, by HTTP status."""
     rows = [(f"`{each.value[0]}`", str(int(each.value[1])), each.value[2]) for each in Problem]
     return table(("code", "status", "means"), sorted(rows, key=lambda row: row[1]))

@@ -16,7 +16,7 @@ WIDTH: Final = 80
 
 
 def helps() -> dict[str, str]:
-    """Return the help of each program and command, by the words of its command line."""
+    """Return the help of each program and command, by its name, such as ``hearsay-client show``."""
     programs = {"hearsay-collector": collector, "hearsay-estimator": estimator}
     of_click = [context for program, group in programs.items() for context in contexts(program, group)]
     return dict(_of_client()) | {context.command_path: context.command.get_help(context) for context in of_click}
@@ -40,7 +40,7 @@ def _of_client() -> Iterator[tuple[str, str]]:
 
 
 def contexts(name: str, command: click.Command, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """Yield a context for a command and, if it is a group, for all commands in it."""
+    """Yield click's context of a command and, if the command is a group, of all commands in it."""
     context = click.Context(command, parent, name, terminal_width=WIDTH)
     yield context
     if isinstance(command, click.Group):

@@ -15,16 +15,16 @@ from tools.reference.markdown import table
 HEALTH: Final = Health(
     is_up=True, is_noted=True, open_windows=1, closed_windows=0, open_reports={("dark_mode", "2026-11-20"): 1}
 )
-"""The health of an example store, for which a collector exposes every metric."""
+"""The health of an example store. With it, a collector exposes all of its metrics."""
 
 
 def collector() -> str:
-    """Return the metrics of a collector."""
+    """Return a table of a collector's metrics, in Markdown."""
     return _table(families(new_shared_counters(), HEALTH))
 
 
 def relay() -> str:
-    """Return the metrics that only a relay has."""
+    """Return a table of the metrics that only a relay has, in Markdown."""
     return _table(family for family in relay_families(new_shared_counters()) if "_relay_" in family.name)
 
 

@@ -30,6 +30,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "statistics": schema_page.statistics,
     "other documents": schema_page.others,
 }
-"""The function that generates each part. In a page, a comment such as ``<!-- make docs: commands
--->`` marks the place of a part.
+"""For each part, the function that generates it. In a page, a comment such as ``<!-- make docs:
+commands -->`` marks the place of a part.
 """

@@ -1,7 +1,7 @@
-"""Every key, kind and mechanism of a registry.
+"""The tables of all keys, kinds and mechanisms that ``metrics.toml`` may contain.
 
-The ranges of keys come from the schema, and the kinds of each mechanism from the code. This module
-adds defaults, examples and explanations.
+Ranges of keys come from the JSON Schema of the registry, and the kinds of questions that each
+mechanism supports from the code. This module adds defaults, examples and explanations.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from tools.reference.markdown import table
 
 
 class Key(NamedTuple):
-    """The facts about a key that the schema lacks.
+    """What the docs state about a key in addition to the schema.
 
     Attributes:
         default: the value if the key is left out, as TOML; or an explanation in parentheses.
         example: a line of TOML.
-        beside: the other lines that the table of the example needs, in addition to ``COMMON``.
+        beside: the other lines that a complete example of the table needs, besides those in
+            ``COMMON``.
         values: the allowed values in Markdown, if the schema's own description is too long.
 
     """
@@ -160,29 +161,32 @@ MECHANISM_WORDS: Final[Mapping[str, str]] = {
     "crosses": "one feature, drawn at random, together with the label",
     "grouped-geometry": "a block of cells that probably contains the hash of the text, in a randomly drawn group",
 }
-"""A description of the reports of each mechanism."""
+"""For each mechanism, what a report contains."""
 
 OF_A_KIND: Final = re.compile(r"of (?:an? )?(\w+)(?: or an? (\w+))?: (?!.*; of )")
-"""The pattern of a description that begins with the kinds to which a key belongs."""
+"""The pattern of a description in the schema that begins with the kinds that have the key."""
 
 ESTIMATES: Final[Mapping[str, str]] = {"ball": "mean vector, linear model", "features": "model"}
-"""The estimates of kinds whose answers are not channel inputs, by the shape of the kind."""
+"""What is estimated for vectors and models, by the shape of their kind.
+
+For other kinds, the mechanism determines it.
+"""
 
 
 def properties(name: str) -> dict[str, dict[str, Any]]:
-    """Return the schema's keys for a table of the registry: ``app``, ``budget`` or ``metric``."""
+    """Return what the schema states about the keys of ``app``, ``budget`` or ``metric``."""
     part = registry_schema()["properties"][name]
     keys: dict[str, dict[str, Any]] = part.get("properties") or part["additionalProperties"]["properties"]
     return keys
 
 
 def app() -> str:
-    """Return the table of ``[app]``."""
+    """Return the table of the keys of ``[app]``."""
     return _table("app", APP)
 
 
 def budget() -> str:
-    """Return the table of ``[budget]``."""
+    """Return the table of the keys of ``[budget]``."""
     return _table("budget", BUDGET)
 
 
@@ -193,7 +197,7 @@ def kinds() -> str:
 
 
 def metric() -> str:
-    """Return the table of ``[metric.NAME]``."""
+    """Return the table of the keys of ``[metric.NAME]``."""
     known = properties("metric")
     rows = [
         (f'<a id="key-{key}"></a>`{key}`', _kinds_with(key), *_row(known[key], said)) for key, said in METRIC.items()
@@ -202,7 +206,7 @@ def metric() -> str:
 
 
 def mechanisms() -> str:
-    """Return every mechanism that a registry may name."""
+    """Return the table of the mechanisms that a registry may name."""
     rows = [(f"`{name}`", says, *_uses(MECHANISMS[name])) for name, says in MECHANISM_WORDS.items()]
     return table(("mechanism", "a report is", "kinds", "estimates", "[permanent](#permanent-answers)"), rows)
 
@@ -214,11 +218,11 @@ def _uses(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _is_open(mechanism: Mechanism, kind: type[Kind]) -> bool:
-    return mechanism.is_open_to(cast("Kind", kind))  # it only needs properties that all questions of the kind have
+    return mechanism.is_open_to(cast("Kind", kind))  # it reads only properties that all questions of a kind share
 
 
 def _shapes(kind: type[Kind]) -> Iterator[str]:
-    """Yield the shapes of a kind. A count has several, depending on the statistic."""
+    """Yield the shapes of answers that a kind can have. A count has several, by its statistic."""
     waiting: list[type[Kind]] = Kind.__subclasses__()
     while waiting:
         each = waiting.pop()
@@ -228,7 +232,10 @@ def _shapes(kind: type[Kind]) -> Iterator[str]:
 
 
 def _keys(kind: type[Kind]) -> tuple[list[str], list[str], list[str]]:
-    """Return the keys that a kind requires, accepts and refuses, except keys of other kinds."""
+    """Return the keys that a kind requires, accepts and refuses.
+
+    Keys that belong only to other kinds are left out.
+    """
     either = [name for choice in kind.rule.get("oneOf", []) for name in choice["required"]]
     own = {key.name: key.required for key in kind.keys if key.name not in either}
     required = [" or ".join(either)] if either else []
@@ -266,7 +273,7 @@ def _row(schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     stated = default if default.startswith("required") else f"default: {default}"
     said, prefix = schema["description"], OF_A_KIND.match(schema["description"])
     if prefix and {*prefix.groups()} <= {None, *KINDS}:
-        said = said[prefix.end() :]  # a separate column lists the kinds
+        said = said[prefix.end() :]  # the kinds have their own column
     return said, f"{key.values or kind_of(schema)}; {stated}", f"`{key.example}`"
 
 

@@ -1,4 +1,4 @@
-"""Pages of the docs site for those files of the repository to which other pages link.
+"""Pages of the docs site that show files of the repository, if other pages link to them.
 
 Markdown files and notebooks are rendered, folders are listed, and all other files are shown as
 highlighted source.
@@ -28,10 +28,13 @@ from pygments.util import ClassNotFound
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 FOLDER: Final = "files"
-"""The folder of these pages on the site."""
+"""The folder on the site that contains these pages."""
 
 LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
-"""A Markdown link to a file: its words, its target and its anchor. Pictures are not links."""
+"""The pattern of a Markdown link to a file: its text, its target and its anchor.
+
+It does not match pictures.
+"""
 
 
 class Page(NamedTuple):
@@ -55,7 +58,7 @@ def page_name(file: Path) -> str:
 
 
 def has_page(target: Path) -> bool:
-    """Return whether a link's target is a file or folder without another page on the site."""
+    """Return whether a link's target is a file or folder that needs a page of this kind."""
     return target.exists() and target.is_relative_to(ROOT) and not _is_page(target)
 
 
@@ -144,7 +147,7 @@ def _markdown(text: str, file: Path) -> str:
 
 
 def _address(address: str, file: Path) -> str:
-    """Return the URL on the site for a link in a file."""
+    """Return the URL on the site to which a link in a file must point."""
     path, hash_, anchor = address.partition("#")
     target = (file.parent / path).resolve()
     if ":" in path or not path or not (_is_page(target) or has_page(target)):
@@ -158,7 +161,7 @@ def _relative(target: Path, file: Path) -> str:
 
 
 def _picture(address: str, file: Path) -> str:
-    """Return the URL of a picture, with the picture's data embedded in it."""
+    """Return a data URL, which contains the picture itself."""
     picture = file.parent / address
     if ":" in address or not picture.is_file():
         return address
