@@ -41,8 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Tracer:
-    """Records which lines of the packages run. Coverage's context is the name of the running test.
-    """
+    """Records the lines of the packages that run, in a coverage context named after the test."""
 
     def __init__(self, folder: Path) -> None:
         """Start tracing."""
