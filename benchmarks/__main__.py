@@ -1,7 +1,7 @@
-"""Measure everything that the project promises in numbers, and write the results to RESULTS.md.
+"""Measures everything that the project promises in numbers, and writes the results to RESULTS.md.
 
-``python -m benchmarks`` measures everything. ``python -m benchmarks collector html`` measures only
-these two parts, and leaves the other sections of the file unchanged. Each section states when it
+``python -m benchmarks`` measures everything. ``python -m benchmarks collector html`` runs only
+these two benchmarks, and leaves the sections of the others unchanged. Each section states when it
 was measured.
 """
 
@@ -72,14 +72,14 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "peers": measure_peers,
     "fresh": measure_fresh,
 }
-"""The function that measures each part, in the order of the sections."""
+"""The function that runs each benchmark, by its name, in the order of the sections."""
 
 MARK: Final = "<!-- {} -->\n"
-"""The comment that marks the beginning of a part's section."""
+"""The comment that marks the beginning of a benchmark's section."""
 
 
 def main(names: list[str]) -> None:
-    """Measure the named parts, or all parts, and write the results."""
+    """Run the named benchmarks, or all of them, and write the results."""
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
@@ -101,7 +101,7 @@ def section(text: str) -> str:
 
 
 def write(measured: dict[str, str]) -> None:
-    """Write sections into the file, in order, and replace older sections of the same parts."""
+    """Write sections into the file, in order, in place of older sections of the same benchmarks."""
     sections = read(RESULTS.read_text(encoding="utf-8")) | measured
     head = "# Results\n\nWritten by `make bench`. Clients, servers and the store share the cores.\n\n"
     body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)
@@ -109,7 +109,7 @@ def write(measured: dict[str, str]) -> None:
 
 
 def read(text: str) -> dict[str, str]:
-    """Return the sections of a file, by the names of the parts."""
+    """Return the sections of a file, by the names of their benchmarks."""
     _, *pieces = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 

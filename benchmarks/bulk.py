@@ -1,5 +1,4 @@
-"""The time that a collector takes for reports that arrive in batches of uploads, with 4 or 256
-reports in each upload."""
+"""The time that a collector takes for batches of uploads, with 4 or 256 reports in each upload."""
 
 from __future__ import annotations
 
@@ -18,20 +17,21 @@ from tests.support.services.processes import cpu_seconds
 from tests.support.services.relaying import RELAY_KEY, collector_with_key
 
 REPORTS = 200_000
-"""The number of reports in a round. A round must take seconds of a worker's processor time, because
-the clock counts hundredths of a second.
+"""The number of reports in a round.
+
+A round must take seconds of a worker's processor time, because this time is measured only to a
+hundredth of a second.
 """
 
 GOALS = {4: 60_000, MAX_REPORTS: 150_000}
-"""The goal in reports per second of a worker's processor time, by the number of reports in an
-upload.
+"""The goal for a worker: reports per second of processor time, by reports per upload.
 """
 
 HEADERS = ("Content-Type: application/x-ndjson", f"Authorization: Bearer {RELAY_KEY}")
 
 
 def measure_bulk() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     rows, verdicts = [], []
     with worker() as (port, pid):
@@ -55,8 +55,10 @@ def measure_bulk() -> str:
 
 @contextlib.contextmanager
 def worker() -> Iterator[tuple[int, int]]:
-    """Run a collector that accepts uploads from a relay; yield its port and the process id of
-    its worker."""
+    """Run a collector that accepts batches from a relay.
+
+    Yield its port, and the process id of its worker.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         collector_with_key(REGISTRY, Path(folder)) as collector,

@@ -1,7 +1,7 @@
-"""The width and coverage of intervals of changes, which are valid even if people change to the
-opposite answer.
+"""The width and the coverage of intervals for changes between windows.
 
-It also measures the time to search many windows of many questions for changes.
+The intervals are valid even if people change to the opposite answer. The time to search many
+windows of many questions for changes is measured, too.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ ROWS: Final[Sequence[tuple[str, Metric, Population]]] = [
         for each in (0.5, 1, 4, 8)
     ),
 ]
-"""The name of each setting, its question, and the population's answers."""
+"""For each row of the table: its name, the question, and the population that answers."""
 
 
 _Figures = tuple[float, float]
 
 
 def measure_changes() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     rows, least = [], 1.0
     for name, metric, people in ROWS:
         independent, allowing = (np.array(each) for each in zip(*_drawn(metric, people), strict=True))
@@ -70,11 +70,11 @@ def measure_changes() -> str:
 WINDOWS: Final = (10, 30, 90)
 RUNS: Final = 5
 MOST_S: Final = 2.0
-"""The maximum processor time in seconds for 50 questions in 90 windows."""
+"""The goal: the maximum processor time, in seconds, for 50 questions in 90 windows."""
 
 
 def _search() -> str:
-    """Measure how long it takes to search the usual questions for changes."""
+    """Measure how long it takes to search the questions of a typical app for changes."""
     registry, rows, slowest = many_windows.registry(), [], 0.0
     for windows in WINDOWS:
         estimated = make_report(registry, decode(many_windows.tallies(registry, windows))).metrics
@@ -96,7 +96,10 @@ def _search() -> str:
 
 
 def _drawn(metric: Metric, people: Population) -> Iterator[tuple[_Figures, _Figures]]:
-    """Yield widths and coverages: first as if windows were independent, then as in reports."""
+    """Yield, for each draw, the width of two intervals, and whether each contains the true change.
+
+    The first interval treats windows as independent. The second is that of reports.
+    """
     survey = Survey(metric, people, (REPORTS, REPORTS), OPPOSITE)
     generator = np.random.default_rng(15)
     for first, last in survey.estimated(DRAWS, generator):

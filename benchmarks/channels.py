@@ -1,4 +1,4 @@
-"""Measurements of the time, memory and accuracy of channels: `python -m benchmarks.channels`."""
+"""The time, memory and accuracy of channels: `python -m benchmarks.channels`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.unit.estimator.analyses import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
-"""The maximum seconds for all estimates of a question, by its number of values."""
+"""The goal: the maximum seconds for all estimates of a question, by its number of values."""
 
 MOST_BYTES = 2**30
 
 
 def measure_channels() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     parts = (prepared(), client(), estimated(), rehearsed(), variances(), mean_variances(), distances())
     return "## Accuracy and speed of the channels\n\nFor the channels that `auto` chooses.\n\n" + "\n".join(parts)
 
@@ -126,7 +126,7 @@ def rehearsed() -> str:
 
 
 def variances() -> str:
-    """Return the ratio of the exact variance to the minimum that theory allows."""
+    """Return a table of exact variances of a share, divided by the minimum in theory."""
     rows: list[list[str]] = []
     everything: list[float] = []
     for epsilon in designs.EPSILONS:
@@ -146,7 +146,7 @@ def variances() -> str:
 
 
 def mean_variances() -> str:
-    """Return the ratio of the worst variance of means to the minimum that theory allows."""
+    """Return a table of the worst variance of a mean, divided by the minimum that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, requested(str(epsilon)))

@@ -1,5 +1,7 @@
-"""The cost of uploads of four reports to the collector, compared with an empty POST and with a
-plain Flask app."""
+"""The processor time of a collector for an upload of four reports.
+
+It is compared with that of an empty POST, and with that of a Flask app that only stores uploads.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,19 @@ REGISTRY = Path(__file__).parents[1] / "examples" / "health" / "metrics.toml"
 ROUNDS = 9
 REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
-"""The same rate for both kinds of request: about a third of a worker's capacity. The worker is then
-equally busy for both, and its caches are equally cold.
+"""The rate of requests of either kind: about a third of a worker's capacity.
+
+With the same rate, the worker is interrupted equally often, and its caches are equally cold.
 """
 
 
 @dataclass
 class Figures:
-    """The measurements of one kind of request, one value for each round.
+    """The measurements of one kind of request. Lists have a value for each round.
 
     Attributes:
-        cpu_us: microseconds of worker processor time per request.
-        per_s: requests per second.
+        cpu_us: the processor time of the worker, in microseconds per request.
+        per_s: the requests per second.
 
     """
 
@@ -44,7 +47,7 @@ class Figures:
 
 
 def measure_collector() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, ours(Path(folder)) as (port, worker):
         steady = [interleaved(registry, port, worker, SAME_RATE_PER_S)]
@@ -106,7 +109,7 @@ def interleaved(registry: Registry, port: int, worker: int, per_s: float) -> tup
 
 
 def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per_s: float) -> None:
-    """Add the measurements of one round."""
+    """Send requests in one round, and add its measurements to ``figures``."""
     before = cpu_seconds(worker)
     elapsed_s = send_all(port, requests, per_s=per_s)
     figures.cpu_us.append((cpu_seconds(worker) - before) / len(requests) * 1e6)
@@ -114,15 +117,17 @@ def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per
 
 
 def rate(registry: Registry, port: int) -> float:
-    """Measure uploads per second."""
+    """Measure how many uploads per second the server processes."""
     requests = [request("/v1/reports", body) for body in uploads(registry, REQUESTS)]
     return len(requests) / send_all(port, requests)
 
 
 @contextlib.contextmanager
 def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
-    """Run the collector with the additional route and with options of `serve`; yield its port
-    and the process id of its worker."""
+    """Run the collector with an additional route for empty POSTs.
+
+    Yield its port, and the process id of its worker.
+    """
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.server", "serve", "--registry", str(REGISTRY)]
     command += ["--bind", f"127.0.0.1:{port}", "--data-dir", str(folder / "ours"), *options]
@@ -138,7 +143,7 @@ def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def plain_way(folder: Path) -> Iterator[int]:
-    """Run the plain Flask app on a store with the same settings; yield its port."""
+    """Run the minimal Flask app on a store with the same settings; yield its port."""
     port = free_port()
     with EmbeddedStore(folder / "plain") as store:
         command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--log-level", "error"]

@@ -1,7 +1,7 @@
-"""The cost of telemetry to a starting program: the import next to those of peers, and a command.
+"""How much telemetry delays the start of a program: the SDK's import, and one command of an app.
 
-All times are processor times, which depend least on what else the machine does. They leave out the
-wait for a slow disk.
+The import is compared with those of other telemetry libraries. All times are processor times, which
+depend least on what else the machine does, and do not include waiting for a slow disk.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ ROUNDS: Final = 15
 MOST_RATIO: Final = 1.6
 WANTED_MS: Final = 60
 REFERENCE_S: Final = 0.9
-"""The seconds for 10^7 additions on the machine for which the goal was set. They convert the
-goal to other machines.
+"""How many seconds 10^7 additions took on the machine for which the goal was set.
+
+With this number, the goal is converted to other machines.
 """
 
 ROOT: Final = Path(__file__).parents[1]
@@ -61,11 +62,11 @@ class TelemetryCommands:
     def click_group(self): return click.Group("telemetry")
 """,
 }
-"""Modules that replace the SDK in the app without telemetry."""
+"""Modules that stand in for the SDK, to measure the same app without telemetry."""
 
 
 def measure_commands() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     return f"## Starting up\n\n{_imports()}\n{_commands()}"
 
 
@@ -102,7 +103,7 @@ def _import_ms(python: str, program: str) -> float:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment without stored consent. It lets Python keep compiled modules."""
+    """Return an environment without stored consent, in which Python keeps compiled modules."""
     others = ("CI", "DO_NOT_TRACK", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in others}
 
@@ -138,12 +139,15 @@ def _commands() -> str:
 
 
 def _command_ms(home: Path, before: Path | None = None, **settings: str) -> float:
-    """Return a command's processor time in ms; modules of the folder ``before`` come first."""
+    """Return the processor time of the app's command in ms.
+
+    If ``before`` is given, modules in this folder replace others.
+    """
     paths = [str(path) for path in (before, ROOT) if path is not None]
     environment = _environment() | settings | {"NOTES_HOME": str(home), "NOTES_COLLECTOR": "http://127.0.0.1:9"}
     program = f"import sys; sys.path[:0] = {paths!r}; from examples.notes.notes import main; main(['add', 'a note'])"
     process = subprocess.Popen([sys.executable, "-c", program], env=environment)
-    _, status, used = os.wait4(process.pid, 0)  # which tells of this process alone
+    _, status, used = os.wait4(process.pid, 0)  # it returns the time of this process alone
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, program)
@@ -151,7 +155,7 @@ def _command_ms(home: Path, before: Path | None = None, **settings: str) -> floa
 
 
 def _additions_s() -> float:
-    """Return the seconds of 10^7 additions in a loop: how fast this machine is."""
+    """Measure how fast this machine is: the seconds for 10^7 additions in a loop."""
     total, began_s = 0, time.process_time()
     for number in range(10**7):
         total += number

@@ -1,4 +1,4 @@
-"""The cost of an estimate, which is the same for a thousand reports and for a hundred million."""
+"""The time to estimate tallies, which is the same for a thousand and a hundred million reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW, MANY = 10**3, 10**8
 
 
 def measure_estimator() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         files = {reports: draw_tallies(Path(folder), reports) for reports in (FEW, MANY)}
         times: dict[int, list[float]] = {FEW: [], MANY: []}
@@ -43,7 +43,7 @@ def measure_estimator() -> str:
 
 
 def draw_tallies(folder: Path, reports: int) -> Path:
-    """Write tallies with a given number of reports from a uniform population."""
+    """Write a file of random tallies with this number of reports; answers are uniform."""
     generator = np.random.default_rng(SEED)
     file = folder / f"tallies-{reports}.ndjson"
     lines = []

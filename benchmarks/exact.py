@@ -1,4 +1,4 @@
-"""The time of an exact audit, as a reviewer runs it."""
+"""The time of an exact audit, run with the command that a reviewer would use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMIT_S = 60.0
 
 
 def measure_exact() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     rows, slowest_s = [], 0.0
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         registry = Path(folder) / "metrics.toml"
@@ -47,7 +47,10 @@ def _ask(registry: Path, mechanism: str, epsilon: str) -> None:
 
 
 def _proved(registry: Path, *options: str) -> tuple[float, list[str]]:
-    """Run an audit that must accept all claims; return its seconds, and the cells of its row."""
+    """Run an audit, which must accept all claims.
+
+    Return its seconds, and its cells in the table.
+    """
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = ["-m", "estimator", "audit", "--exact", "--registry", str(registry), "--format", "json", *options]
     done = subprocess.run([sys.executable, *command], capture_output=True, check=True)

@@ -1,5 +1,4 @@
-"""The time that a newcomer waits: demo and tests in a fresh clone, with an empty home folder and
-no cache."""
+"""How long a newcomer waits for the demo and the tests, in a fresh clone with no cache."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ LIMITS_S = {"demo": 180.0, "test": 600.0}
 
 
 def measure_fresh() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     times = {target: fresh_s(target) for target in LIMITS_S}
     rows = [
         [f"`make {target}`", verdict(times[target] <= limit, f"{times[target]:.0f} s", f"≤ {limit:.0f} s").strip()]

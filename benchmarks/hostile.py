@@ -1,5 +1,7 @@
-"""The memory that hostile and honest uploads take: the memory of the whole server, divided by
-the number of uploads."""
+"""The memory that an upload takes in the store, for hostile and for honest uploads.
+
+It is the memory of the whole server, divided by the number of uploads.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 UPLOADS = 100_000
 BYTES_A_COUNTED_REPORT = 1
 ROUNDING_BYTES = 1
-"""The difference between two averages that may occur because buckets are not equally full."""
+"""Two averages may differ by this much, because the buckets of upload ids are not equally full."""
 
 
 def measure_hostile() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
         server = redis.Redis.from_url(url)
         honest = _left(server, store, HONEST)

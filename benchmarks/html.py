@@ -1,4 +1,4 @@
-"""The HTML report: the time to write it, its size, and the time until a browser shows something."""
+"""The HTML report: the time to write it, its size, and the time until a browser shows its text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EVERY_KIND: Final[list[dict[str, Field]]] = [
 
 
 def measure_html() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, chromium() as browser:
         usual, histograms = Path(folder) / "usual.html", Path(folder) / "every_kind.html"
         seconds, processor = usual_seconds(Path(folder), usual)
@@ -107,8 +107,9 @@ Seconds = dict[str, list[float]]
 
 
 def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
-    """Measure the elapsed seconds and the processor seconds of the command, for JSON and for HTML.
-    The page remains at the given path.
+    """Measure the command ``report`` for the questions of a typical app, in JSON and in HTML.
+
+    Return the elapsed seconds and the processor seconds. The page remains at the given path.
     """
     base = command(folder, many_windows.definitions())
     forms = {"JSON": ["--format", "json", "--output", str(folder / "report.json")], "HTML": ["--output", str(page)]}
@@ -123,7 +124,7 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def standing_seconds(folder: Path) -> list[float]:
-    """Measure how long `archive` takes to write the page of all windows of the usual questions."""
+    """Measure how long ``archive`` takes to write the page of all windows of these questions."""
     metrics = many_windows.registry()
     report = make_report(metrics, decode(many_windows.tallies(metrics)))
     (folder / "metrics.toml").write_text(many_windows.definitions(), encoding="utf-8")
@@ -152,8 +153,9 @@ def _window(estimated: MetricEstimate) -> str:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Like `command_seconds`, measure JSON and HTML together, but for questions that all have a
-    histogram.
+    """Measure JSON and HTML together, for questions that all have a histogram.
+
+    See `command_seconds` for the result.
     """
     base = command(folder, many_windows.histograms())
     runs = [command_seconds([*base, "--output", str(folder / f"histograms.{form}")]) for form in ("json", "html")]
@@ -161,12 +163,12 @@ def histograms_seconds(folder: Path) -> tuple[float, float]:
 
 
 def mixed_seconds(folder: Path) -> tuple[float, float]:
-    """Measure how long the page with every kind of question takes, like `command_seconds`."""
+    """Measure a page with every kind of question. See `command_seconds` for the result."""
     return command_seconds([*command(folder, every_kind()), "--output", str(folder / "mixed.html")])
 
 
 def command(folder: Path, metrics: str) -> list[str]:
-    """Write the files of a report, and return the command that makes the report."""
+    """Write a registry and tallies, and return the command that makes a report of them."""
     registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
     registry.write_text(metrics, encoding="utf-8")
     lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(metrics))))
@@ -194,9 +196,11 @@ def every_kind() -> str:
 
 
 def write_every_kind(page: Path) -> tuple[float, float]:
-    """Write a page with every kind of question; return the seconds for one histogram, and for
-    writing the page. Every question is estimated in only one window, whose figures are repeated for
-    all others, because only the page is measured.
+    """Write a page with every kind of question.
+
+    Return the seconds to estimate one histogram, and to write the page. Each question is estimated
+    in only one window, and its figures are repeated for all others, because the time of other
+    estimates is not measured here.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -226,8 +230,9 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 
 
 def first_paint_s(browser: Browser, file: Path) -> float:
-    """Measure the seconds until the browser shows the first text of a page, on a desktop and on a
-    phone; return the larger number.
+    """Measure the seconds until the browser shows the first text of a page.
+
+    Return the larger number of two: for the window of a desktop and of a phone.
     """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []

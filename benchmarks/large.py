@@ -1,4 +1,4 @@
-"""Measure the memory and the time to estimate a category with many values, in a separate process.
+"""Measures the memory and the time to estimate a category with many values, in its own process.
 
 ``python -m benchmarks.large VALUES`` prints JSON.
 """
@@ -17,18 +17,20 @@ from estimator.decoders.inversions import inverse_of
 
 REPORTS = 10**8
 KIB = 1024
-"""The number of bytes in the unit in which Linux reports the peak memory."""
+"""Linux reports the peak memory in units of this number of bytes."""
 
 
 def main() -> None:
-    """Estimate twice: first with the preparation of the inverse, then without it, as for the next
-    window of the metric.
+    """Estimate a tally twice.
+
+    The first estimate includes the preparation of the inverse of the channel's matrix. The second
+    reuses it, as for the next window of the metric.
     """
     values = int(sys.argv[1])
     started = time.perf_counter()
     channel = chosen(values, 1.0)
     definition_s = time.perf_counter() - started
-    # in a uniform population, all symbols are equally likely, except for pseudo-random blocks
+    # if answers are uniform, so are the symbols, except for pseudo-random blocks
     symbols = channel.symbols
     tally = np.random.default_rng(values).multinomial(REPORTS, np.full(symbols, 1 / symbols))
     seconds = []

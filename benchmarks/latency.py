@@ -32,8 +32,10 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "1 thread": ("--threads", "1"),
     "2 workers, 4 threads each": ("--workers", "2", "--threads", "4"),
 }
-"""The options of each setting: the default, which suits slow senders; a setting behind a proxy
-that buffers slow requests; and alternatives.
+"""The options of the collector by setting.
+
+The first is the default, which suits slow senders. The second is for a collector behind a proxy
+that buffers slow requests. The others are alternatives.
 """
 
 CONNECTIONS = 64
@@ -53,7 +55,7 @@ MOST = 5.0
 
 
 def measure_latency() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
@@ -93,11 +95,13 @@ def _tails(what: str, rounds: Sequence[_Round]) -> list[float]:
 
 
 def constant_service(load: float) -> float:
-    """Return the ratio of the 99th percentile to the median of the time spent in an M/D/1 queue
-    (Erlang 1909)."""
+    """Return the 99th percentile, divided by the median, of the time in an M/D/1 queue.
+
+    Source: Erlang 1909.
+    """
 
     def done_within(waited: float) -> float:
-        """Return the probability of waiting at most this long, in service times."""
+        """Return the probability of waiting at most this many service times."""
         terms = ((-load * (waited - k)) ** k / factorial(k) * exp(load * (waited - k)) for k in range(int(waited) + 1))
         return (1 - load) * sum(terms)
 
@@ -111,11 +115,11 @@ class _Round(NamedTuple):
     """The measurements of a round.
 
     Attributes:
-        done: the QUANTILES of the seconds until completion, for the requests of each setting and
-            for disk writes.
+        done: for the requests of each setting and for disk writes, the seconds until completion:
+            their quantiles at ``QUANTILES``.
         capacities: the uploads per second that the collector can process, by setting.
         busy: the average number of busy cores during the uploads.
-        stolen: the average number of cores that the host gave to other machines meanwhile.
+        stolen: the average number of cores that the host gave to other virtual machines meanwhile.
 
     """
 
@@ -126,7 +130,7 @@ class _Round(NamedTuple):
 
 
 def capacity(registry: Registry, port: int) -> float:
-    """Measure the uploads per second while at least one upload is always waiting."""
+    """Measure the uploads per second if the collector never has to wait for one."""
     requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
     began = time.perf_counter()
     waits(port, requests, [0.0] * CAPACITY_UPLOADS)
@@ -154,8 +158,10 @@ def _round(registry: Registry, ports: Mapping[str, int], folder: Path, random: R
 
 
 def core_seconds() -> tuple[float, float]:
-    """Return two numbers of core seconds since the machine started: time spent working, and time
-    that the host gave to other machines.
+    """Return the seconds for which cores have worked, and for which the host took them away.
+
+    Both are sums over all cores since this virtual machine started. The host takes a core away to
+    run other machines.
     """
     fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])
@@ -164,7 +170,7 @@ def core_seconds() -> tuple[float, float]:
 
 
 def writes(folder: Path) -> list[float]:
-    """Measure the seconds until each of a number of writes is on the disk."""
+    """Measure the seconds that each of `WRITES` small writes takes until it is on the disk."""
     latencies_s = []
     with (folder / "written").open("wb", buffering=0) as file:
         for _ in range(WRITES):
@@ -176,14 +182,15 @@ def writes(folder: Path) -> list[float]:
 
 
 def quantiles(values: Sequence[float]) -> list[float]:
-    """Return the QUANTILES of the values."""
+    """Return the quantiles of the values at ``QUANTILES``."""
     ordered = sorted(values)
     return [ordered[ceil(part * len(values)) - 1] for part in QUANTILES]
 
 
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
-    """Send each request when it is due, on a free connection. Return the seconds from the due time
-    to each answer.
+    """Send each request when it is due, on a free connection.
+
+    Return the seconds from the time when each request was due until its answer.
 
     A single process handles all connections, and wakes up when a request is due or an answer
     arrives. A process for each connection would take cores away from the server.

@@ -1,4 +1,4 @@
-"""Send prepared requests over a few persistent connections, each in a separate process."""
+"""Sends prepared requests over a few persistent connections, each in its own process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from client_sdk.protocol import Registry, Report, Upload, Window
 
 CONNECTIONS = 8
-"""The number of connections. There are enough that the server never waits for requests, but few,
-because this is a small machine.
+"""The number of connections.
+
+There are enough of them that the server never waits for requests, but no more, because each process
+of a client takes time from the server.
 """
 
 
@@ -20,8 +22,10 @@ ANSWER_TIMEOUT_S = 30.0
 
 
 def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
-    """Return bodies of uploads with new ids. Their reports go through the registry's metrics in
-    turn."""
+    """Return the bodies of uploads with new ids.
+
+    Their reports are about the registry's metrics in turn.
+    """
     now_s = time.time()
     metrics = list(registry.metrics.values())
     chosen = [metrics[index % len(metrics)] for index in range(reports)]
@@ -36,7 +40,7 @@ JSON = ("Content-Type: application/json",)
 
 
 def request(path: str, body: bytes, headers: Sequence[str] = JSON) -> bytes:
-    """Return the bytes of one POST."""
+    """Return the bytes of a POST request."""
     head = ("POST {} HTTP/1.1", "Host: 127.0.0.1", *headers, "Content-Length: {}", "", "")
     return "\r\n".join(head).format(path, len(body)).encode() + body
 

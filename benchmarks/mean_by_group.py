@@ -1,10 +1,12 @@
-"""A comparison of ways to ask for a number by group: ``python -m benchmarks.mean_by_group`` prints
-the table.
+"""A comparison of two ways to ask for a number by group: ``python -m benchmarks.mean_by_group``.
 
-The figures are n times the variance of a group's mean, on a range of length 1, to first order. All
-groups have the same size. The noise variance is computed for eleven answers, each given by
-everybody in the group, and the largest is used. The total variance assumes that half of the group
-answers at either end of the range, and includes the random choice of people.
+A device can report the group and the rounded number together, as one value of a category; or it can
+split epsilon between a report of the group and a report of the number.
+
+The figures are n times the variance of a group's mean, for n reports and a range of length 1, to
+first order. All groups have the same size. The noise variance is the largest of eleven: in each,
+everybody in the group gives the same answer. The total variance includes the random choice of
+people, if half of the group answers at each end of the range.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ POINTS: Final = (2, 3, 5, 9)
 GROUPS: Final = (2, 4, 8, 32)
 EPSILONS: Final = ("0.5", "1", "2", "3", "4", "5", "6", "8")
 PARTS: Final = tuple(f"{part / 20:.2f}" for part in range(2, 19))
-"""The fractions of epsilon that a split may spend on the group."""
+"""If epsilon is split, the fractions of it to try for the report of the group."""
 
 ANSWERS: Final = np.linspace(0.0, 1.0, 11)
 
@@ -66,7 +68,7 @@ def of_pairs(groups: int, points: int, text: str) -> Variances:
 
 
 def of_split(groups: int, text: str) -> tuple[Variances, str]:
-    """Return the smallest variances if epsilon is split, and the best fraction for the group."""
+    """Return the variances for the best split of epsilon, and the fraction spent on the group."""
     splits = [(_split(groups, Decimal(text), Decimal(part)), part) for part in PARTS]
     return min(splits)
 
@@ -88,14 +90,15 @@ def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
 
 
 def _ratio(own: Floats | float, other: Floats | float, groups: int) -> float:
-    """Return n times the variance of a ratio, from the mean squared residuals inside and outside
-    the group.
+    """Return n times the variance of the ratio that estimates a group's mean.
+
+    It is computed from the mean squared residuals of reports from inside and outside the group.
     """
     return float(own + (groups - 1) * other) * groups
 
 
 def row(groups: int, text: str) -> list[str]:
-    """Return the cells for a number of groups and an epsilon: noise / total."""
+    """Return the row for a number of groups and an epsilon. Each cell contains noise / total."""
     pairs = [of_pairs(groups, points, text) if groups * points <= MAX_CELLS else None for points in POINTS]
     split, part = of_split(groups, text)
     taken = MeanByGroup(groups_of(groups), RANGE).rounded_for(epsilon(text).odds).points

@@ -1,4 +1,4 @@
-"""The cost to a worker of counting a request for the Prometheus metrics."""
+"""The processor time that a worker spends on counting a request in its Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUEST = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/reports"}
 
 
 def measure_metrics() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
 
     def bare(_: object, __: object) -> Iterable[bytes]:
         return []
@@ -56,5 +56,5 @@ def cpu_us(application: Callable[..., Iterable[bytes]] | WSGIApplication) -> flo
     gc.collect()
     began = time.process_time()
     for _ in range(CALLS):
-        application(REQUEST, None)  # type: ignore[arg-type] # nothing is answered
+        application(REQUEST, None)  # type: ignore[arg-type] # it sends no answer
     return (time.process_time() - began) / CALLS * 1e6

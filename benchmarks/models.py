@@ -1,10 +1,13 @@
-"""The quality of predictions by models that were learned under local privacy, on public data.
+"""The quality of predictions by models that are learned from randomized reports, on public data.
 
-The range of a feature goes from the 2nd to the 98th percentile of the data set. Each split holds
-back a different quarter of the people. Devices are drawn from the other people with replacement, so
-that more devices only reduce the noise. For products, normal noise with the mechanism's variance is
-added in 128 blocks. For crosses, tallies are drawn from the exact distribution. One cell of
-products is repeated with real reports.
+A model is tested on people who are held back: in each of several splits, a different quarter of all
+people. Devices are drawn from the others with replacement, so that more devices only reduce the
+noise. The range of a feature goes from the 2nd to the 98th percentile of the data set.
+
+Reports are simulated faster than one by one. For products (the mechanism ``rotated-axes``), normal
+noise with the mechanism's variance is added to 128 blocks of reports. For crosses (the mechanism
+``crosses``), tallies are drawn from their exact distribution. One measurement of products is
+repeated with real reports.
 """
 
 from __future__ import annotations
@@ -36,10 +39,10 @@ HEALTH = Path(__file__).parents[1] / "examples" / "health" / "health.csv"
 NUMBERS = ("age", "doctor_visits", "chronic_disease_index")
 VALUES = {"sex": ("female", "male"), "self_rated_health": ("excellent", "good", "fair", "poor")}
 SPLITS = {"health": 400, "breast cancer": 10, "digits": 10}
-"""The number of times that people are held back.
+"""The number of splits, by data set.
 
-For the health data, AUCs have a standard deviation between splits of .017 without privacy, and of
-.07 with few reports. The mean of 100 splits would then still have a standard error of .007.
+For the health data, the AUC has a standard deviation between splits of 0.017 without privacy, and
+of 0.07 with few reports. With only 100 splits, the mean would have a standard error of 0.007.
 """
 
 BLOCKS = 128
@@ -54,21 +57,20 @@ CELLS = (
     ("digits", 10**5, "rotated-axes", (0.839, 0.891, 0.914)),
     ("digits", 10**6, "rotated-axes", (0.905, 0.920, 0.930)),
 )
-"""The data set, number of devices and mechanism of each cell, and the target AUC at each
-epsilon.
+"""What is measured: the data set, devices, mechanism, and the target AUC at each of ``EPSILONS``.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """A data set: people's answers, and the features of a registry."""
+    """A data set: people's answers, and the definition of the features in a registry."""
 
     people: People
     features: Toml
 
 
 def measure_models() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     sets = {name: load() for name, load in SETS.items()}
     rows = [_row(sets[name], name, devices, mechanism, targets) for name, devices, mechanism, targets in CELLS]
     head = ("data", "without privacy", "devices", "mechanism", *(f"epsilon {epsilon}" for epsilon in EPSILONS))

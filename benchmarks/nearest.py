@@ -1,4 +1,4 @@
-"""The time to find the nearest prototype, and to read a registry with many prototypes."""
+"""The time to find the prototype nearest to a vector, and to read a registry of prototypes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from client_sdk.protocol import Metric, Registry
 from tests.support.devices.definitions import NEAREST, Toml, registry_text
 
 SIZES = ((16, 64), (128, 64), (256, 256), (1024, 64))
-"""The numbers of prototypes, and their lengths. The last two are the largest allowed."""
+"""The numbers of prototypes, each with the length of their vectors.
+
+The last two are the largest that a registry may have.
+"""
 
 SEED = 1
 SEARCHES, READINGS = 50, 5
 LIMIT_MS = 20.0
-"""The maximum milliseconds: a fifth of the time allowed for `Telemetry.record`."""
+"""The goal in milliseconds: a fifth of the goal for the time of `Telemetry.record`."""
 
 
 def measure_nearest() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     generator, rows, slowest_ms = random.Random(SEED), [], 0.0  # noqa: S311 vectors, no answers of anybody
     for prototypes, length in SIZES:
         text = _registry(generator, prototypes, length)
@@ -52,7 +55,7 @@ def _search_ms(metric: Metric, vector: list[float]) -> float:
 
 
 class _NoCoins:
-    """Coins that are never tossed, because a search is not random."""
+    """Coins that cannot be drawn: the search for a prototype is not random."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)

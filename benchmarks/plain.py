@@ -1,4 +1,4 @@
-"""A plain Flask app for comparison, which pushes the JSON of each upload to a Redis list."""
+"""A minimal Flask app, for comparison: it appends the JSON of each upload to a list in Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The width of the intervals of quantiles, with the mechanisms square wave and hierarchical."""
+"""The width of intervals for quantiles, with the mechanisms square wave and hierarchical."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tests.support.estimates.populations import POPULATIONS, Population
 EPSILONS: Final = ("0.5", "1", "2", "4")
 REPORTS: Final = (10_000, 100_000)
 DRAWS: Final = 3
-"""The number of tallies for each population, mechanism, epsilon and number of reports."""
+"""The number of random tallies for each population, mechanism, epsilon and number of reports."""
 
 UNIT: Final = Number(Fraction(0), Fraction(1), "quantiles")
 MECHANISMS: Final[tuple[Callable[[RequestedEpsilon], Channel], ...]] = (SquareWave.within, Hierarchical.within)
 
 
 class Cell(NamedTuple):
-    """The five quantiles of all tallies of one population.
+    """The intervals of five quantiles, in all tallies of one population.
 
     Attributes:
         width: the mean width of an interval, as a fraction of the range.
@@ -52,7 +52,7 @@ class Cell(NamedTuple):
 
 
 def measure_quantiles() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     measured = {
         (epsilon, reports, make): [*_cells(make(requested(epsilon)), reports)]
         for epsilon, reports, make in product(EPSILONS, REPORTS, MECHANISMS)

@@ -1,4 +1,4 @@
-"""The cost of an upload to a relay: processor time, and memory while the upload waits."""
+"""What an upload costs a relay: processor time, and memory while the relay holds the upload."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tests.support.services.relaying import collector_with_key, running_relay
 
 ROUNDS = 5
 HELD = 900
-"""The number of waiting uploads. There are fewer than in a batch, because the relay sends a full
-batch at once.
+"""The number of uploads that wait in the relay while memory is measured.
+
+It must be smaller than a batch, because the relay forwards a full batch at once.
 """
 
 GATHER_S = 2
@@ -27,7 +28,7 @@ SPARE_FILES = 100
 
 
 def measure_relay() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with (
         _open_files(HELD + SPARE_FILES),
@@ -82,7 +83,7 @@ def peak_bytes(pid: int) -> int:
 
 @contextlib.contextmanager
 def _open_files(number: int) -> Iterator[None]:
-    """Allow this process to open this many files during the ``with`` block."""
+    """Raise the limit on this process's open files to this number during the ``with`` block."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
     try:

@@ -7,12 +7,12 @@ from statistics import median
 
 
 def spread(values: Sequence[float], digits: int = 0) -> str:
-    """Return the median and the range of values as a text."""
+    """Return the median of values, and their smallest and largest value, as text."""
     return f"{median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 
 
 NONE = "none"
-"""The content of a cell without a figure."""
+"""The content of a table's cell that has no figure."""
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -58,7 +58,7 @@ print((time.perf_counter() - began_s) * 1000)
 
 
 def measure_sdk() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     requests_ms, sdk_ms = import_times()
     share = median(sdk_ms) / median(requests_ms)
     record_ms = record_times()
@@ -97,7 +97,7 @@ def measure_sdk() -> str:
 
 
 def import_times() -> tuple[list[float], list[float]]:
-    """Measure the milliseconds of two imports, in fresh interpreters, alternately."""
+    """Measure the milliseconds of two imports, alternately, each in a new interpreter."""
     statements = ("import requests", "import client_sdk")
     rounds = [[_import_ms(statement) for statement in statements] for _ in range(ROUNDS)]
     first, second = (list(column) for column in zip(*rounds, strict=True))
@@ -110,8 +110,7 @@ def _import_ms(statement: str) -> float:
 
 
 def record_times() -> list[float]:
-    """Measure the milliseconds of each `record` on a device that records daily for three hundred
-    days."""
+    """Measure the milliseconds of each `record` on a device that records daily for 300 days."""
     times_ms = []
     now = [1_795_176_000.0]
     with _device(now) as telemetry:
@@ -126,7 +125,7 @@ def record_times() -> list[float]:
 
 @contextlib.contextmanager
 def _device(now: list[float]) -> Iterator[Telemetry]:
-    """Open a new device, whose clock shows the time in the list."""
+    """Open the SDK on a new device. Its clock shows the time in the list, which callers change."""
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         Telemetry(
@@ -141,8 +140,11 @@ def _device(now: list[float]) -> Iterator[Telemetry]:
 
 
 def first_times() -> tuple[list[float], list[float], list[float]]:
-    """Measure the milliseconds of the first `record` on a new and on a known device, and of a
-    flush offline."""
+    """Measure the milliseconds of three calls.
+
+    They are the first `record` on a new device, the first `record` after a restart on a device with
+    a ledger, and a flush without a network.
+    """
     new_ms, known_ms, offline_ms = list[float](), list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         for number in range(ROUNDS):
@@ -155,7 +157,7 @@ def first_times() -> tuple[list[float], list[float], list[float]]:
 
 
 def loop_times() -> tuple[list[float], list[float]]:
-    """Measure the milliseconds for which `record` and `arecord` block an event loop."""
+    """Measure the milliseconds for which `record` and the async `arecord` block an event loop."""
     now = [1_795_176_000.0]
     with _device(now) as telemetry:
         telemetry.record("dark_mode", value=True)
@@ -179,5 +181,5 @@ async def _loop_times(telemetry: Telemetry, now: list[float]) -> tuple[list[floa
 
 
 def report_rates(kind: Kind, channel: Channel) -> list[float]:
-    """Measure reports per second, from an answer to its symbol, in five rounds."""
+    """Measure, in five rounds, how many answers per second are encoded and perturbed."""
     return [report_rate(kind, channel, 0.3) for _ in range(5)]

@@ -1,4 +1,4 @@
-"""The hardware that a number of devices needs, computed from RESULTS.md for the page on sizing."""
+"""The hardware needed for a number of devices, computed from RESULTS.md for the page on sizing."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ send while they are in use, at random times.
 """
 
 LOAD: Final = 0.7
-"""The planned load of a core. Latency is measured at this load. The rest of the core is a reserve,
-in case another server fails.
+"""The fraction of a core's time that is planned for work.
+
+Latency is measured at this load. The rest is a reserve for the case that another server fails.
 """
 
 GATHER_S: Final = 5
@@ -36,8 +37,9 @@ REMEMBERED_DAYS: Final = {
     "week": 7 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "month": 31 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
 }
-"""The number of days for which the store remembers the first id of a window: the window, the grace
-period after it, and one more day.
+"""The number of days for which the store keeps an upload id that arrives when a window begins.
+
+They are the window, the grace period after it, and one more day.
 """
 
 
@@ -62,13 +64,13 @@ class Figures:
 
     Attributes:
         worker_us: the processor time of a worker, in microseconds per upload of 4 reports.
-        bulk_reports: the reports per second of a worker's processor time in bulk uploads, with 4
-            reports per upload.
+        bulk_reports: the reports that a worker counts per second of processor time, if uploads of 4
+            reports arrive in batches.
         relay_us: the processor time of a relay, in microseconds per upload.
         relay_kib: the memory of a relay, in KiB for each upload that it holds.
-        store_us: the processor time of a store, in microseconds per upload, with the promise
-            `fsync`.
-        file_bytes: the number of bytes that an upload appends to the file.
+        store_us: the processor time of a store, in microseconds per upload, if each write is on the
+            disk before it is acknowledged (`fsync`).
+        file_bytes: the number of bytes that an upload appends to the store's append-only file.
         id_bytes: the memory of an upload id, in bytes.
 
     """
@@ -119,8 +121,10 @@ def needs() -> str:
 
 
 def needs_by(figures: Figures) -> str:
-    """Return the tables of the page: hardware needs by number of devices, and the measured
-    figures."""
+    """Return the tables of the page, computed from measured figures.
+
+    One contains hardware needs by number of devices, and one the measured figures.
+    """
     heading = ("", *(f"{devices:,} devices" for devices in DEVICES))
     columns = [_needs(devices, figures) for devices in DEVICES]
     rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
@@ -129,7 +133,7 @@ def needs_by(figures: Figures) -> str:
 
 
 def _needs(devices: int, figures: Figures) -> dict[str, str]:
-    """Return the hardware needs of a number of devices that send one upload of 4 reports a day."""
+    """Return the hardware needed if each of these devices sends one upload of 4 reports a day."""
     peak = devices / DAY_S * PEAK
     ids = {kind: devices * days * figures.id_bytes for kind, days in REMEMBERED_DAYS.items()}
     return {
@@ -146,7 +150,7 @@ def _needs(devices: int, figures: Figures) -> dict[str, str]:
 
 
 def request_bytes() -> int:
-    """Return the number of bytes of an upload of 4 reports, with the necessary headers."""
+    """Return the size in bytes of a request with 4 reports and only the necessary headers."""
     (body,) = uploads(Registry.load(ROOT / "examples" / "health" / "metrics.toml"), 1)
     return len(request("/v1/reports", body))
 

@@ -1,5 +1,6 @@
-"""The cost of each promise about durability, and of a cluster. The figures are relative, because
-all servers share this machine.
+"""What uploads cost on stores with different guarantees against losing them, and on a cluster.
+
+Compare the figures only with each other, because all servers share one machine.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Setting:
 
     Attributes:
         port: the port of the collector.
-        stores: a client of each server, by the server's process.
+        stores: a client of each server, by the server's process id.
         per_s: the uploads per second in each round.
         store_us: the processor time of all servers in each round, in microseconds per upload.
-        file_bytes: the number of bytes that each upload appends to the file of its server, in each
-            round.
+        file_bytes: the number of bytes that each upload appends to its server's append-only file,
+            in each round.
 
     """
 
@@ -50,7 +51,7 @@ class Setting:
 
 
 def measure_stores() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
@@ -104,14 +105,14 @@ def _busy_s(setting: Setting) -> float:
 
 
 def _file_bytes(setting: Setting) -> int:
-    """Return the total size of the append-only files of the servers that take uploads."""
+    """Return the total size of the append-only files, without those of replicas."""
     masters = (store for store in setting.stores.values() if store.info("replication")["role"] == "master")
     return sum(store.info("persistence").get("aof_current_size", 0) for store in masters)
 
 
 @contextlib.contextmanager
 def on_servers(folder: Path, *options: str, replicas: int = 0) -> Iterator[Setting]:
-    """Run a collector on one server and its replicas."""
+    """Run a collector on one store, with a number of replicas."""
     with contextlib.ExitStack() as running:
         ports = [free_port() for _ in range(1 + replicas)]
         copies: list[dict[str, str]] = [{}, *[{"replicaof": f"127.0.0.1 {ports[0]}"}] * replicas]
@@ -145,7 +146,7 @@ def on_cluster(folder: Path) -> Iterator[Setting]:
 
 @contextlib.contextmanager
 def server(folder: Path, port: int, settings: dict[str, str]) -> Iterator[tuple[int, Any]]:
-    """Run a store on a port; yield its process and a client."""
+    """Run a store on a port; yield its process id and a client."""
     folder.mkdir(parents=True)
     own = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder), "logfile": str(folder / "log")}
     words = (word for name, value in (settings | own).items() for word in (f"--{name}", *value.split(" ")))

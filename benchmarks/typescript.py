@@ -1,5 +1,4 @@
-"""The size and speed of the SDK for browsers and Node, and its correctness when processes race or
-are killed."""
+"""The size and speed of the SDK for browsers and Node, and its tests with races and kills."""
 
 from __future__ import annotations
 
@@ -17,18 +16,19 @@ PACKAGE: Final = Path(__file__).parents[1] / "client_sdk" / "typescript"
 ROUNDS: Final = 20
 
 SIZES: Final = {"everything": 13_300, "boolean, category, number": 8_200}
-"""The maximum bytes after bundling, minifying and gzip. A KB is 1,000 bytes."""
+"""The goals for the size in bytes, after bundling, minifying and gzip. A KB is 1,000 bytes."""
 
 CHANNELS: Final = {"randomized response": 300, "k-ary, 32": 300, "projective geometry, 1,024": 100}
-"""The minimum thousands of perturbations per second of a core."""
+"""The goal: the minimum number of answers, in thousands, that a core perturbs per second."""
 
 MOST_OF_BARE: Final = 2.5
-"""The maximum median time of `record` in Chromium, divided by the median time of a bare durable
-write in the same run.
+"""The goal for the median time of `record` in Chromium.
+
+It is this many times the median time of a bare durable write in the same run.
 """
 
 MOST_MS: Final = 5.0
-"""The maximum 95th percentile of the milliseconds of `record` in Chromium."""
+"""The goal for the 95th percentile of the time of `record` in Chromium, in milliseconds."""
 
 
 def measure_typescript() -> str:
@@ -72,13 +72,14 @@ def _record(output: str) -> str:
 
 
 def measure_browsers() -> str:
-    """Measure races and kills in real browsers with a real collector, and return their section."""
+    """Run the tests with races and kills in real browsers, and return their section."""
     return browsers_section(_node("--test", "dist/browsers/browsers.test.js", rounds=ROUNDS))
 
 
 def browsers_section(tap: str) -> str:
-    """Return the section for the output of the browser tests. A test counts as failed if it failed
-    in any round.
+    """Return the section about the browser tests, from their output in the format TAP.
+
+    A test counts as failed if it failed in any round.
     """
     browsers = re.split(r"^ {4}# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
     rows = [

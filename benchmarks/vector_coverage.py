@@ -1,5 +1,4 @@
-"""The coverage of intervals for the coordinates of vectors, and for weighted sums of
-coordinates."""
+"""The coverage of intervals for the mean of vectors: each coordinate, and weighted sums of them."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ LENGTH = 16
 EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
-"""The number of rotations. Real registries have more rotations, so that the choice of rotations
-matters less.
+"""The number of random rotations from which each device draws one. Real registries have more, so
+that the choice of rotations affects the error less.
 """
 
 ROUNDS = 120
@@ -32,8 +31,10 @@ LEAST = 0.93
 
 
 def coverage_of_vectors() -> str:
-    """Return a table of the coverage for populations in which the choice of rotations or of
-    people matters."""
+    """Return a table of the coverage.
+
+    In these populations, much of the error comes from the choice of rotations, or of people.
+    """
     generator = np.random.default_rng(SEED)
     weights = np.vstack([np.ones(LENGTH), np.eye(LENGTH)[0] - np.eye(LENGTH)[1], generator.normal(size=(SUMS, LENGTH))])
     rows, all_held = [], []
@@ -65,8 +66,10 @@ def _with_few_rotations(metric: Metric) -> Metric:
 
 
 def truths() -> dict[str, tuple[Floats, list[float]]]:
-    """Return populations, by name: vectors with norms up to 1, and the share of people with each
-    vector."""
+    """Return populations by name.
+
+    A population is an array of vectors with norms up to 1, and the share of people with each.
+    """
     axes = np.eye(LENGTH)
     both = np.vstack([axes, -axes])
     return {
@@ -82,8 +85,10 @@ def truths() -> dict[str, tuple[Floats, list[float]]]:
 def _held(  # noqa: PLR0917 a population, and what is asked of it
     metric: Metric, points: Floats, shares: list[float], devices: int, weights: Floats, generator: np.random.Generator
 ) -> Iterator[list[bool]]:
-    """Yield, for each tally, whether each interval contains the true value: first for
-    coordinates, then for sums."""
+    """Yield, for each tally, whether each interval contains the true value.
+
+    The intervals of the coordinates come first, then those of weighted sums.
+    """
     vectors = [lifted([round(0.999999 * UNIT * size) for size in point], metric.channel.inputs) for point in points]
     encoded = np.array(vectors, float)
     truth = shares @ encoded[:, :LENGTH] / UNIT

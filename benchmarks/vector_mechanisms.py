@@ -20,19 +20,20 @@ from estimator.statistics.arrays import Floats
 NORMAL = NormalDist()
 FINEST = 1e-12
 STEPS = 2500
-"""The number of candidate edges of the cap, 500 per standard deviation."""
+"""The number of candidates for the edge of the cap in PrivUnitG: 500 per standard deviation."""
 
 SHRINKS, SHARES = np.arange(0.1, 0.95, 0.05).tolist(), np.arange(0.05, 1.0, 0.05).tolist()
-"""The candidate parameters of Kashin representations."""
+"""The candidates for the parameters of Kashin representations."""
 
 PILOT = 16
-"""The number of random vectors with which the parameters are chosen."""
+"""The number of random vectors on which the parameters are tried."""
 
 
 def cap_gain(epsilon: float, edge: float) -> float:
-    """Return the expected component of a report along the vector.
+    """Return the expected component, along the device's vector, of a report of PrivUnitG.
 
-    The cap begins at a quantile of the normal distribution.
+    A report is in the cap if this component is above the edge, which is a quantile of the normal
+    distribution.
     """
     share = 1 - NORMAL.cdf(edge)
     keep = _keep(epsilon, share)
@@ -45,22 +46,21 @@ def _keep(epsilon: float, share: float) -> float:
 
 
 def best_edge(epsilon: float) -> float:
-    """Return the edge of the cap with the smallest error."""
+    """Return the edge of the cap for which the error of PrivUnitG is smallest."""
     return max((step / 500 for step in range(STEPS)), key=lambda edge: cap_gain(epsilon, edge))
 
 
 def least_error(epsilon: float) -> float:
-    """Return C, which is n times the squared error of a coordinate with PrivUnitG in high
-    dimension."""
+    """Return n times the squared error of a coordinate with PrivUnitG, in high dimension."""
     return 1 / cap_gain(epsilon, best_edge(epsilon)) ** 2
 
 
 def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
     """PrivUnitG: Asi, Feldman & Talwar 2022, section 4.
 
-    "Optimal algorithms for mean estimation under local privacy". The report is a normal vector.
-    With a certain probability, its component along the direction is drawn above the edge, otherwise
-    below it.
+    "Optimal algorithms for mean estimation under local privacy". The report is a random normal
+    vector. With a certain probability, its component along the device's direction is drawn from the
+    values above the edge, otherwise from those below.
     """
     edge = best_edge(epsilon)
     share = 1 - NORMAL.cdf(edge)
@@ -95,9 +95,10 @@ def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generato
 def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Generator) -> Floats:
     """SQKR: Chen, Kairouz & Ozgur 2020, section 3.
 
-    "Breaking the communication-privacy-accuracy trilemma". The vector gets a Kashin representation,
-    and each of its numbers is rounded at random to one of two ends. The signs at `bits` publicly
-    drawn places are reported together by 2**bits-ary randomized response.
+    "Breaking the communication-privacy-accuracy trilemma". The device computes the Kashin
+    representation of its vector, and rounds each of its numbers at random to the positive or the
+    negative level. Of these signs, as many as ``bits``, at publicly drawn places, are reported
+    together, by randomized response with 2**bits values.
     """
     devices, length = directions.shape
     frame = _Frame(length, generator)
@@ -116,7 +117,7 @@ def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Gen
 
 
 def _another(signs: Floats, generator: np.random.Generator) -> Floats:
-    """Return random signs that differ from these. All other combinations are equally likely."""
+    """Return, for each row of signs, another row. All other rows are equally likely."""
     bits = signs.shape[1]
     flips = generator.integers(1, 2**bits, size=len(signs))
     flipped = flips[:, np.newaxis] >> np.arange(bits) & 1
@@ -124,9 +125,9 @@ def _another(signs: Floats, generator: np.random.Generator) -> Floats:
 
 
 class _Frame:
-    """A tight frame of d dimensions: d rows of a Hadamard transform with random signs.
+    """A tight frame for vectors of length d: d rows of a Hadamard transform with random signs.
 
-    Its size N is the smallest power of two that is at least 2 d.
+    The rows have N numbers, where N is the smallest power of two that is at least 2 d.
     """
 
     def __init__(self, length: int, generator: np.random.Generator) -> None:
@@ -145,8 +146,9 @@ class _Frame:
         return vectors
 
     def representation(self, vectors: Floats) -> tuple[float, Floats]:
-        """Return the Kashin representation of vectors, and a level that none of its numbers
-        exceeds. Vectors are truncated repeatedly.
+        """Return a level, and the Kashin representation of vectors.
+
+        The level is a bound on the absolute value of all numbers of the representation.
 
         Source: Lyubarsky & Vershynin 2010.
         """
@@ -154,16 +156,18 @@ class _Frame:
         return self.level(shrink, share), self.truncated(vectors, shrink, share)[1]
 
     def level(self, shrink: float, share: float) -> float:
-        """Return the sum of the levels of all truncations."""
+        """Return the level: the sum of the bounds in all rounds of `truncated`."""
         return 1 / ((1 - shrink) * math.sqrt(share * self.size))
 
     def truncated(self, vectors: Floats, shrink: float, share: float) -> tuple[float, Floats]:
-        """Return the largest remainder after all truncations, and the numbers. Each truncation is
-        applied to the remainder of the previous one.
+        """Return the norm of the largest remainder, and the representation of vectors.
+
+        In each round, the remainder of a vector is represented by numbers that are truncated to a
+        bound. What the truncation cuts off is the remainder for the next round.
         """
         most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
         longest = 1.0
-        while FINEST < longest < 2 * most * math.sqrt(share * self.size):  # longer ones do not shrink
+        while FINEST < longest < 2 * most * math.sqrt(share * self.size):  # a longer remainder would not shrink
             part = np.clip(self.analysis(left), -most, most)
             numbers += part
             left = left - self.synthesis(part)
@@ -173,7 +177,7 @@ class _Frame:
 
 @lru_cache
 def _parameters(length: int) -> tuple[float, float]:
-    """Return the parameters with the smallest level for which random vectors leave no remainder."""
+    """Return the parameters with the smallest level, if random vectors then leave no remainder."""
     generator = np.random.default_rng(length)
     frame, normal = _Frame(length, generator), generator.normal(size=(PILOT, length))
     pilot = normal / np.linalg.norm(normal, axis=1, keepdims=True)

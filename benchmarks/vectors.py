@@ -1,5 +1,4 @@
-"""Means of vectors: error compared with other mechanisms, intervals, and cost to a device and to
-the estimator."""
+"""Means of vectors: the error next to that of other mechanisms, the intervals, and the time."""
 
 from __future__ import annotations
 
@@ -30,23 +29,22 @@ SEED = 1
 EPSILONS = (0.5, 1, 2, 4, 8)
 LENGTHS = (16, 128, 1000)
 DEVICES = 50
-"""The number of reports in a tally. Each tally has a different window, and so different
-rotations.
+"""The number of reports in a tally. Each tally is for another window, which has its own rotations.
 """
 
 TALLIES = {16: 600, 128: 200, 1000: 40}
 BY_WIRE = 10
-"""The number of tallies that are counted from uploads of simulated devices, as in a collector."""
+"""For this number of tallies, simulated devices make uploads, which are counted as by a collector.
+"""
 
 OTHERS, OTHERS_OF_SQKR = 2000, 100
-"""The numbers of reports for the other mechanisms, whose estimates are measured one by one."""
+"""The numbers of reports for other mechanisms, whose estimates are averaged report by report."""
 
 LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
-"""Ranges of dimensions, each with the maximum ratio of our error to that of PrivUnitG."""
+"""For ranges of dimensions, the maximum ratio of this project's error to that of PrivUnitG."""
 
 FARTHEST = 4
-"""The number of standard errors that the largest of 30 normal numbers exceeds in one of 500
-runs.
+"""The largest of 30 normal numbers exceeds this number of standard errors in one of 500 runs.
 """
 
 DAY = "2026-11-23"
@@ -58,8 +56,14 @@ ID = "0" * 32
 
 
 class _Ratio(NamedTuple):
-    """A computed ratio to PrivUnitG, and the distance of the farthest measured ratio, in
-    standard errors."""
+    """The ratio of this project's error to that of PrivUnitG, for one dimension of vectors.
+
+    Attributes:
+        dimension: the length of the vectors.
+        computed: the ratio according to formulas.
+        deviation: the largest distance of a measured ratio from it, in standard errors.
+
+    """
 
     dimension: int
     computed: float
@@ -67,7 +71,7 @@ class _Ratio(NamedTuple):
 
 
 def measure_vectors() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     generator = np.random.default_rng(SEED)
     rows, ratios = [], []
     for length, epsilon in product(LENGTHS, EPSILONS):
@@ -92,8 +96,11 @@ def measure_vectors() -> str:
 
 
 def _limits(ratios: list[_Ratio]) -> str:
-    """Return a verdict: whether the computed ratios are within the limits, and the measured
-    ratios agree with them."""
+    """Return two verdicts as text.
+
+    They state whether the computed ratios are within the limits, and whether the measured ratios
+    agree with the computed ones.
+    """
     lines = []
     for least, most, limit in LIMITS:
         highest = max(ratio.computed for ratio in ratios if least <= ratio.dimension <= most)
@@ -136,7 +143,7 @@ def _row(length: int, epsilon: float, generator: np.random.Generator) -> tuple[l
 
 
 def _mean(values: Floats) -> str:
-    """Return a mean with its standard error."""
+    """Return the mean of values, with its standard error, as text."""
     return f"{values.mean():.3f} ± {_error_of(values):.3f}"
 
 
@@ -156,9 +163,9 @@ def _directions(devices: int, length: int, generator: np.random.Generator) -> Fl
 
 
 def _error(metric: Metric, number: int, generator: np.random.Generator, judged_by: Registry | None = None) -> float:
-    """Return n times the squared error of a tally's mean.
+    """Return n times the squared error of the mean that is estimated from one tally of n reports.
 
-    The tally is drawn from its distribution, or counted from uploads.
+    The tally is drawn from its distribution or, if ``judged_by`` is given, counted from uploads.
     """
     window = f"2026-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
     channel = metric.channel.in_window(window)
@@ -175,7 +182,7 @@ def _error(metric: Metric, number: int, generator: np.random.Generator, judged_b
 
 
 def _judged(metric: Metric, window: str, vectors: Floats, registry: Registry) -> Counts:
-    """Return the counts of symbols from uploads, as a collector counts them."""
+    """Return a tally, counted as a collector does from uploads of devices with these vectors."""
     now_s, counts = Window.parse(window).starts_at, np.zeros(metric.channel.symbols, np.int64)
     for vector in vectors.tolist():
         upload = read_upload(_reported(metric, vector, window))

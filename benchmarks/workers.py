@@ -1,4 +1,4 @@
-"""The benefit of a second worker, and the cost of counting for the Prometheus metrics."""
+"""The benefit of a collector's second worker, and the cost of its Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Figures:
 
 
 def measure_workers() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
         folder = Path(name)
@@ -104,8 +104,9 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return a text on the uploads of two workers divided by those of one. With too few cores, the
-    ratio is computed from processor times.
+    """Return a text on how many times as many uploads two workers process as one.
+
+    With too few cores, this ratio is computed from processor times instead.
     """
     if (os.cpu_count() or 1) >= CORES:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")

@@ -1,5 +1,4 @@
-"""The cells in which the coverage of a figure is measured. A cell is one setting and one
-population."""
+"""The cells in which the coverage of intervals is measured: each is a setting and a population."""
 
 from __future__ import annotations
 
@@ -15,19 +14,21 @@ from estimator.statistics.arrays import Counts, Floats
 Held = NDArray[np.bool_]
 
 ROUNDED: Final = 2.0**-40
-"""The tolerance for comparing a true value with an interval, as a fraction of the range. True
-values at an end of the range are sums of floats with rounding errors.
+"""How far outside its interval a true value may be, as a fraction of the range.
+
+True values at an end of the range are sums of floats, which have rounding errors.
 """
 
 
 class Cell(NamedTuple):
-    """One setting and one population.
+    """A setting and a population for which coverage is measured.
 
     Attributes:
         setting: the mechanism, epsilon and number of reports, in words.
         population: the name of the population.
-        held: a function that takes the number of draws and a generator. It returns whether each
-            interval contained the true value, shape (draws, intervals).
+        held: a function that takes a number of tallies to draw, and a generator. It returns, for
+            each tally and each interval, whether the interval contained the true value, shape
+            (draws, intervals).
 
     """
 
@@ -42,8 +43,9 @@ class Figure:
 
     Attributes:
         name: the name of the figure, in words.
-        method: the interval, and its source.
-        basis: the evidence for its coverage: a proof, exact sums, or this measurement.
+        method: the name of the interval, and its source.
+        basis: the evidence for the interval's coverage: a proof, exact sums, or only this
+            measurement.
         cells: the cells to measure.
         draws: the number of tallies drawn for each cell in the first measurement.
 
@@ -57,8 +59,10 @@ class Figure:
 
 
 def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generator) -> Counts:
-    """Return tallies of random samples of people, given the distribution of symbols; shape
-    (draws, m)."""
+    """Return random tallies, shape (draws, symbols).
+
+    ``law`` contains the probability of each symbol in a report of a randomly drawn person.
+    """
     likely = np.maximum(law, 0.0)
     return generator.multinomial(reports, likely / likely.sum(), size=draws)
 

@@ -1,5 +1,4 @@
-"""The coverage of a distribution's quantiles, band, ranges, bins, variance, and means within a
-range."""
+"""The coverage of intervals for figures of a distribution, such as its quantiles and variance."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ class Truth(NamedTuple):
         return cls(at_most, at_most - alike, people)
 
     def within(self, firsts: Places, lasts: Places) -> Floats:
-        """Return the true shares of ranges between two points, both included."""
+        """Return the true shares of ranges, each from one grid point to another, both included."""
         shares: Floats = self.at_most[lasts] - self.below[firsts]
         return shares
 
@@ -79,7 +78,7 @@ Compared = Callable[[TallyRanges, Truth], Held]
 
 
 def quantiles(tally: TallyRanges, truth: Truth) -> Held:
-    """Return whether the intervals of the five quantiles contain the true values."""
+    """Return, for each of the five quantiles, whether its interval contains the true value."""
     lows, highs = np.array(quantile_intervals(tally, QUANTILES)).T
     return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
 
@@ -91,7 +90,7 @@ def whole_band(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def ranges(tally: TallyRanges, truth: Truth) -> Held:
-    """Return whether the intervals of the shares of four ranges contain the true shares."""
+    """Return, for each of four ranges, whether its interval contains its true share."""
     last = truth.at_most.size - 1
     firsts, lasts = (
         np.array([0, last // 4, last // 2, last // 6]),
@@ -101,7 +100,7 @@ def ranges(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def bins(tally: TallyRanges, truth: Truth, family: int = 1) -> Held:
-    """Return whether the intervals of the bins contain the true shares."""
+    """Return, for each bin, whether the interval of its share contains the true share."""
     firsts = np.arange(truth.at_most.size - 1)
     return holds(*shares_of_ranges(tally, firsts, firsts + 1, family), truth.within(firsts, firsts + 1))
 
@@ -118,8 +117,10 @@ def variance(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def mean_of_range(tally: TallyRanges, truth: Truth) -> Held:
-    """Return whether the interval of the mean within the middle of the range contains the true
-    mean. Populations without answers there are skipped."""
+    """Return whether the interval of the mean in the middle of the range contains the true mean.
+
+    Populations without answers in the middle are skipped.
+    """
     last = truth.at_most.size - 1
     first, last = last // 4, 3 * last // 4
     points, people = tally.ranges.points, truth.people
@@ -151,8 +152,9 @@ def _held(  # noqa: PLR0917 what is drawn, and from what
 
 @lru_cache(maxsize=len(SETTINGS) * len(POPULATIONS))
 def _drawn(name: str, population: str, draws: int, seed: int) -> tuple[Counts, Floats]:
-    """Return random tallies, and the histogram fitted to each. All figures use the same seed, and
-    therefore the same first tallies.
+    """Return random tallies, and the histogram fitted to each.
+
+    All figures use the same seed, and therefore the same tallies in the first measurement.
     """
     channel, reports = SETTINGS[name]
     histogram = Histogram.from_channel(channel, NUMBER)

@@ -1,4 +1,4 @@
-"""The coverage of the mean of a number in each group, and of differences between groups."""
+"""The coverage of intervals for a number's mean in each group, and for differences of means."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ METRICS: Final = {
     "2 groups, one with 2% of the people": (MeanByGroup(Boolean(), RANGE), np.array([0.02, 0.98])),
     "4 groups": (MeanByGroup(Category(("a", "b", "c", "d")), RANGE), np.array([0.5, 0.3, 0.15, 0.05])),
 }
-"""The metrics, each with the shares of its groups."""
+"""The metrics by name, each with the shares of its groups."""
 
 EPSILONS: Final = ("1", "3", "8")
-"""The epsilons to measure. With the first, numbers are rounded to two points; with the others,
-to more.
+"""The epsilons to measure.
+
+A device rounds its number to a point of a grid. With the first epsilon, the grid has two points;
+with the others, more.
 """
 
 
 def of_means(*, differences: bool) -> Iterator[Cell]:
-    """Yield the cells of groups' means, or of their differences.
+    """Yield the cells that measure groups' means or, with ``differences``, their differences.
 
     The numbers in the first group come from a population. The numbers in the other groups come from
     its mirror image.

@@ -1,5 +1,7 @@
-"""The coverage of ratios of shares: shares within groups for two questions asked together, and
-shares among those who answered."""
+"""The coverage of intervals for shares within groups, for two questions asked together.
+
+The shares among people who answered a question at all are measured, too.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,11 @@ CROSSES: Final = {
     "2 groups, one with 2% of the people, 2 answers": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
     "3 groups, 3 answers": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
 }
-"""The pairs of questions, each with the shares of its groups."""
+"""The pairs of questions by name, each with the shares of its groups."""
 
 
 def of_groups(*, differences: bool) -> Iterator[Cell]:
-    """Yield the cells of shares within groups, or of their differences between groups.
+    """Yield the cells of shares within groups or, with ``differences``, of their differences.
 
     The answers in the first group come from a population. The answers in the other groups are the
     same, shifted by one position.

@@ -1,5 +1,8 @@
-"""The coverage of all intervals, for RESULTS.md and the page on coverage: ``python -m benchmarks
-coverage``."""
+"""The coverage of all intervals: ``python -m benchmarks coverage``.
+
+The coverage of an interval is how often it contains the true value. The results are written to
+RESULTS.md and to the page on coverage.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +28,23 @@ FIGURES: Final = (
     *group_means.FIGURES,
     *windows.FIGURES,
 )
-"""All measured figures. To add a figure, add a line with a function that yields its cells."""
+"""All kinds of figures that are measured. To add one, add it to the list of its module."""
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
-"""The number of intervals of each figure that are measured again: those with the lowest
-coverage.
+"""For each kind of figure, this number of intervals with the lowest coverage is measured again.
 """
 
 TIMES_AGAIN: Final = 10
 """The factor by which the second measurement uses more tallies."""
 
 TIMES_AT_LAST: Final = 100
-"""The factor by which the third measurement uses more tallies, if the lowest coverage still seems
-too low. The lowest of many coverages may be low by chance. New tallies show whether it is.
+"""The factor by which a third measurement uses more tallies.
+
+It takes place if the lowest coverage still seems too low. The lowest of many coverages may be low
+by chance, which new tallies show.
 """
 
 WANTED: Final = 0.93
@@ -48,15 +52,15 @@ WANTED: Final = 0.93
 HEADING: Final = ("figure", "interval", "basis", "lowest coverage", "measured for", "mean coverage")
 
 MARK: Final = "<!-- table -->\n"
-"""The mark before the table. The table is the end of the page."""
+"""The comment on the page after which the table begins. Nothing follows the table."""
 
 
 class Measured(NamedTuple):
-    """The coverage of a figure.
+    """The measured coverage of one kind of figure.
 
     Attributes:
         figure: the kind of figure.
-        least: the lowest coverage of any interval.
+        least: the lowest coverage of any of its intervals.
         cell: the cell with the lowest coverage.
         mean: the mean coverage over all cells.
 
@@ -69,8 +73,14 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """The interval of a cell with the lowest coverage: its position among the intervals of a
-    tally, and its coverage."""
+    """The interval with the lowest coverage in one cell.
+
+    Attributes:
+        coverage: how often the interval contains the true value.
+        cell: the cell.
+        place: the position of the interval among those of a tally.
+
+    """
 
     coverage: float
     cell: Cell
@@ -84,15 +94,15 @@ class Lowest(NamedTuple):
         return cls(float(coverages[place]), cell, place)
 
     def drawn_anew(self, draws: int, generator: np.random.Generator) -> Lowest:
-        """Return the same interval, measured with new tallies."""
+        """Return the same interval, with its coverage in new tallies."""
         held = self.cell.held(draws, generator)
         return self._replace(coverage=float(held[:, self.place].mean()))
 
 
 def measure_coverage() -> str:
-    """Measure, write the page on coverage, and return its section of RESULTS.md.
+    """Measure the coverage, write the page on coverage, and return the section of RESULTS.md.
 
-    Each row is written as soon as it is measured, because all rows together take hours.
+    Each row of the page is written as soon as it is measured, because all rows together take hours.
     """
     measured = []
     for figure in FIGURES:
@@ -120,8 +130,9 @@ def _row(measured: Measured) -> list[str]:
 
 
 def _write_page(measured: Sequence[Measured]) -> None:
-    """Write these rows into the page, without the means. Rows of figures that have not been
-    measured yet remain unchanged.
+    """Write these rows into the page, without the mean coverage.
+
+    Rows about figures that have not been measured yet remain unchanged.
     """
     prose, mark, shown = PAGE.read_text(encoding="utf-8").partition(MARK)
     lines = [line for line in shown.splitlines() if line.startswith("| ")]

@@ -1,5 +1,8 @@
-"""The coverage of the AUC, which measures how well a scale ranks yes above no, and of the points
-of its curve."""
+"""The coverage of intervals for the AUC of a scale, and for the points of its ROC curve.
+
+People answer a question with yes or no, together with a step of a scale. The AUC measures how well
+the steps rank people who say yes above people who say no.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,15 @@ PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
     "5% say yes, and all others are at the lowest step": (0.05, lambda _: LOWEST),
 }
-"""The share of yes, and a function that turns the shares of the steps among yes into those among
-no. Most of these functions reverse the steps.
+"""The share of yes, and a function that computes the steps of people who say no.
+
+It takes the share of each step among people who say yes, and returns the shares among those who say
+no. Most of these functions reverse the order of the steps.
 """
 
 
 def of_rankings(*, points: bool) -> Iterator[Cell]:
-    """Yield the cells of the area under the curve, or of the curve's points.
+    """Yield the cells that measure the AUC or, with ``points``, the points of the ROC curve.
 
     The steps of people who say yes come from a population.
     """
@@ -83,14 +88,20 @@ def held_by(
 
 
 def area(of_no: Floats, of_yes: Floats) -> float:
-    """Return how often a yes is at a higher step than a no. Ties count half."""
+    """Return the AUC: how often a yes is at a higher step than a no, with ties counted as half.
+
+    The arguments are the shares of the steps among people who say no, and among those who say yes.
+    """
     below = np.cumsum(of_no) - of_no / 2
     return float(of_yes @ below)
 
 
 def curve(of_no: Floats, of_yes: Floats) -> Floats:
-    """Return the shares at or above each step except the first. Each step has two: first the
-    share for no, then the share for yes."""
+    """Return the points of the ROC curve, as a flat array.
+
+    For each step except the first, it contains two shares of people at or above the step: among
+    those who say no, and among those who say yes.
+    """
     above = 1 - np.cumsum([of_no, of_yes], axis=1)[:, :-1]
     return above.T.ravel()
 

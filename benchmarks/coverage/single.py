@@ -1,5 +1,4 @@
-"""The coverage of figures of one tally: means and shares, with separate or simultaneous
-intervals."""
+"""The coverage of intervals for means and shares from one tally."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ def of_scales() -> Iterator[Cell]:
 
 
 def of_set_sizes() -> Iterator[Cell]:
-    """Yield the cells of the mean size of sets. The size is the sum of all inputs except the
-    last."""
+    """Yield the cells of the mean size of sets."""
     for name, channel in CATEGORIES.items():
         if not isinstance(channel, Exponential):
             inverse, positions = inverse_of(channel), np.append(np.ones(channel.inputs - 1), 0.0)
@@ -90,7 +88,10 @@ def of_set_sizes() -> Iterator[Cell]:
 
 
 def of_shares(family: int = 1) -> Iterator[Cell]:
-    """Yield the cells of shares, with separate or simultaneous intervals."""
+    """Yield the cells of shares.
+
+    If ``family`` is above 1, intervals are simultaneous for so many figures.
+    """
     for name, channel in CATEGORIES.items():
         for reports in REPORTS:
             for population, people in POPULATIONS.items():

@@ -1,4 +1,4 @@
-"""The coverage of figures over several windows of one question: changes, and pooled windows."""
+"""The coverage of intervals for figures over several windows: changes, and pooled windows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WHO: Final = (OTHERS, SAME, OPPOSITE)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A question, its answers, and the number of reports in each window.
+    """A simulated question, and who gives which answers in each window.
 
     Attributes:
         metric: the question.
@@ -70,7 +70,7 @@ class Survey:
 
     @property
     def width(self) -> float:
-        """The length of the range of the figures."""
+        """The length of the range of the figures: 1 for shares."""
         return 9.0 if isinstance(self.metric.kind, Number) else 1.0
 
     @property
@@ -83,7 +83,7 @@ class Survey:
         return shares[::-1] - shares if self.who == OPPOSITE else np.zeros(shares.size)
 
     def estimated(self, draws: int, generator: np.random.Generator) -> Iterator[list[MetricEstimate]]:
-        """Yield the estimates of all windows, each time from new tallies."""
+        """Yield, for each of several draws, the estimates of all windows."""
         days = [Window.parse(f"2026-11-{day:02}") for day in range(1, len(self.reports) + 1)]
         name, edition = self.metric.name, self.metric.edition
         tallies = [
@@ -96,11 +96,11 @@ class Survey:
             yield [next(in_order) for _ in days]
 
     def _drawn(self, generator: np.random.Generator) -> list[Counts]:
-        """Return a tally for each window. The same people keep their permanent answers."""
+        """Return a random tally for each window. The same people keep their permanent answers."""
         channel, shares = self.metric.channel, self.people.on_grid(self.metric.channel.inputs)
         inputs = [generator.multinomial(reports, shares / shares.sum()) for reports in self.reports]
         first = inputs[0]
-        if self.who == OPPOSITE:  # opposite answers have independent permanent answers
+        if self.who == OPPOSITE:  # the noise of a permanent answer is drawn anew for another answer
             inputs = [first if place % 2 == 0 else first[::-1] for place in range(len(inputs))]
         if self.who == SAME:
             if isinstance(channel, Permanent):
@@ -110,8 +110,11 @@ class Survey:
 
 
 def of_changes() -> Iterator[Cell]:
-    """Yield the cells of changes. Either different people give the same answers, or the same
-    people answer again."""
+    """Yield the cells of changes between two windows.
+
+    Either different people with the same distribution of answers report in the second window, or
+    the same people do.
+    """
     for (name, metric), (sizes, reports), who, population in product(METRICS.items(), SIZES.items(), WHO, HOSTILE):
         if who == OTHERS or len({*reports}) == 1:
             survey = Survey(metric, POPULATIONS[population](reports[0]), reports, who)
@@ -119,7 +122,7 @@ def of_changes() -> Iterator[Cell]:
 
 
 def of_pooled() -> Iterator[Cell]:
-    """Yield the cells of pooled windows, in which the same people or different people answer."""
+    """Yield the cells of pooled windows, in which the same people, or different people, answer."""
     for (name, metric), reports, who, population in product(METRICS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
         survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, who)
         yield Cell(

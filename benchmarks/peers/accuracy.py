@@ -1,5 +1,8 @@
-"""The mean squared error of shares, unbiased and post-processed, on the same data for all
-libraries."""
+"""The mean squared error of shares, by library, for the same answers of the same devices.
+
+Unbiased shares are compared, and shares after post-processing, which are at least 0 and add up to
+1.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 OUR_RUNS = 100
 PEERS_RUNS = 40
 SECONDS = 10.0
-"""The number of seconds after which a peer's channel begins no further run, if it has made five
-runs.
+"""After this number of seconds, no further run of another library's channel begins, provided that
+it has made five runs.
 """
 
 RAW = "raw"
@@ -89,11 +92,11 @@ class Errors:
 
 
 ErrorTable = dict[Cell, dict[str, Errors]]
-"""The errors of every cell. The keys of the inner tables are names such as ``OUE, simplex``."""
+"""The errors by cell. For each cell, they are keyed by a name such as ``OUE, simplex``."""
 
 
 def accuracy_section(peers: Sequence[Peer]) -> str:
-    """Return the part on accuracy. Peers run at the same time, because no time is measured."""
+    """Return the part on accuracy. All libraries run at once, because no time is measured."""
     cells: list[Cell] = [(size, epsilon) for size in SIZES for epsilon in EPSILONS]
     able = [peer for peer in peers if peer.name in CHANNELS]
     raw: ErrorTable = {cell: {} for cell in cells}
@@ -119,8 +122,11 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
 
 
 def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
-    """Return this project's errors: unbiased, shrunken, projected onto the simplex, and most
-    likely."""
+    """Return the errors of this project's shares.
+
+    They are those of unbiased shares, of shrunken shares, of shares projected onto the simplex, and
+    of maximum-likelihood shares.
+    """
     channel, counts = chosen(size, epsilon), zipf(size)
     inverse, sampler, generator = inverse_of(channel), sampler_of(channel), np.random.default_rng(11)
     tallies = [sampler(counts, generator) for _ in range(OUR_RUNS)]
@@ -155,7 +161,7 @@ def _answer_of(peer: Peer, cells: Sequence[Cell]) -> ErrorTable:
 
 
 def _improved(raw: list[list[float]], law: tuple[float, float] | None) -> dict[str, list[Floats]]:
-    """Return a peer's unbiased estimates after this project's post-processing."""
+    """Return another library's unbiased estimates after this project's post-processing."""
     estimates = [np.array(estimate) for estimate in raw]
     improved = {"simplex": [nearest_shares(estimate) for estimate in estimates]}
     if law:
@@ -183,8 +189,10 @@ def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: ErrorTable)
 
 
 def judged(ratio: float, error: float) -> str:
-    """Return a verdict: whether our error is at most the peer's, within the uncertainty of the
-    runs."""
+    """Return a verdict on the ratio of this project's error to that of another library.
+
+    It states whether the ratio is at most 1, within the uncertainty of the runs.
+    """
     if ratio <= 1:
         return "yes"
     return "within two standard errors" if ratio - 2 * error <= 1 else "**missed**"

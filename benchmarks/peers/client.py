@@ -1,5 +1,4 @@
-"""The reports per second of clients that are called with one value at a time: this project and
-its peers."""
+"""The reports per second that clients make from one value at a time, by library."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ CHANNELS: dict[str, dict[int, tuple[str, ...]]] = {
 SIZES = (2, 32, 1024)
 
 Rates = dict[tuple[int, str, str], list[float]]
-"""Reports per second in each round, by number of values, peer and channel."""
+"""Reports per second in each round, by number of values, library and channel."""
 
 
 def client_section(peers: Sequence[Peer]) -> str:

@@ -1,5 +1,6 @@
-"""A comparison of this project with other libraries, its peers, in one run: `python -m
-benchmarks.peers.compare`. Peers that cannot be installed are left out.
+"""A comparison with other libraries (peers) in one run: `python -m benchmarks.peers.compare`.
+
+Libraries that cannot be installed are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from benchmarks.peers.server import server_section
 
 
 def measure_peers() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     with running_peers() as (peers, missing):
         running = ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none"
         head = f"## Peers\n\nEach in its own environment. Measured: {running}.\n"

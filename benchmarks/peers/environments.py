@@ -1,4 +1,7 @@
-"""The peers. Each has a separate virtual environment, which is created once and then reused."""
+"""The peers: other libraries, to which this project is compared.
+
+Each has its own virtual environment, which is created once and then reused.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ COINS = {
     "multi-freq-ldpy": "Mersenne Twister, partly compiled",
     "opendp": "CSPRNG, exact, compiled Rust",
 }
-"""Every peer, and the source of its random decisions."""
+"""The name of every peer, and how it draws random numbers."""
 
 
 class PeerError(Exception):
@@ -30,10 +33,10 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A running peer.
+    """A process that runs another library.
 
     Attributes:
-        name: the name of the distribution package.
+        name: the name of the library's distribution package.
         version: the installed version.
         process: the process that runs the peer. It answers each line with a line.
 
@@ -44,7 +47,7 @@ class Peer:
     process: subprocess.Popen[str]
 
     def ask(self, task: str, **arguments: object) -> Any:
-        """Send a task to the peer's script, and return the answer.
+        """Send a task to the process, and return the answer.
 
         Raises:
             PeerError: if the task fails.
@@ -54,7 +57,7 @@ class Peer:
 
 
 def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object]) -> Any:
-    """Send a request and return its answer."""
+    """Send a request to a process, and return the answer."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -73,8 +76,10 @@ def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object])
 
 @contextlib.contextmanager
 def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
-    """Start every peer that can be started. Yield the running peers, and the reasons why others
-    cannot run."""
+    """Start every peer that can be started.
+
+    Yield the running peers, and the reason for each peer that cannot run.
+    """
     missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         peers = []
@@ -89,7 +94,7 @@ def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
 
 @contextlib.contextmanager
 def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
-    """Run a peer's script. Messages that the peer prints go to a file."""
+    """Run a peer's script. What it prints as errors goes to a file."""
     command = [str(python), "-m", f"benchmarks.peers.in_{name.replace('-', '_')}"]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -105,8 +110,9 @@ def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
 
 
 def installed(name: str) -> Path:
-    """Return the path of Python in a peer's environment. If the requirements have changed, the
-    environment is created again.
+    """Return the path of Python in a peer's environment.
+
+    If the peer's requirements have changed, the environment is created again.
     """
     requirements = Path(__file__).parent / f"{name}.txt"
     folder = KEPT / name

@@ -20,8 +20,9 @@ from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 Floats = NDArray[np.float64]
 
 IBU_RUNS = {False: 20, True: 3}
-"""The number of runs of IBU (iterative Bayesian update), with few and with many values. With its
-default settings, a run with 1,024 values takes 6 s.
+"""The number of runs of IBU (iterative Bayesian update), with few and with many values.
+
+With the library's default settings, a run with 1,024 values takes 6 s.
 """
 
 MANY = 64
@@ -30,8 +31,9 @@ MODULES = {"GRR": "GRR", "OUE": "UE", "SS": "SS", "OLH": "LH"}
 
 
 def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the client and the aggregator of a channel. Both take the same arguments for all
-    channels.
+    """Return the library's functions for a channel: for the client, and for the server.
+
+    Both have the same arguments for all channels.
     """
     name = MODULES[channel]
     module = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{name}")
@@ -39,8 +41,9 @@ def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float]:
-    """Return the probabilities that a report supports the sender's answer, and another value, as
-    the peer's aggregators define them.
+    """Return two probabilities: that a report supports the device's value, and any other value.
+
+    They are computed as in the library's functions for the server.
     """
     odds = math.exp(epsilon)
     if channel == "OUE":
@@ -51,7 +54,7 @@ def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, flo
 
 
 def hello() -> str:
-    """Import the peer and return its version."""
+    """Import multi-freq-ldpy, and return its version."""
     for channel in MODULES:
         oracle(channel)
     return version("multi-freq-ldpy")
@@ -73,11 +76,10 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def support_counts(channel: str, values: list[int], inputs: int, epsilon: float) -> Floats:
-    """Perturb every value, and return how many reports support each value. numpy gives the same
-    counts as the peer, but faster.
+    """Perturb every value, and return how many reports support each value.
 
-    Reports are added up in batches, because the peer stores each bit in 64 bits: a million bits
-    take 8 MB.
+    The counts are those of the library, but computed faster, with numpy. Reports are added up in
+    batches, because the library stores each bit in 64 bits: a million bits take 8 MB.
     """
     perturb, _ = oracle(channel)
     counts = np.zeros(inputs)
@@ -91,8 +93,10 @@ def support_counts(channel: str, values: list[int], inputs: int, epsilon: float)
 
 
 def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
-    """Return the estimates of several runs: unbiased; clipped and rescaled, as the peer does by
-    default; and by the peer's IBU.
+    """Return the estimates of several runs.
+
+    They are unbiased estimates; estimates that are clipped and rescaled, which is the library's
+    default; and estimates by the library's IBU.
     """
     estimators = import_module("multi_freq_ldpy.estimators.Histogram_estimator")
     inputs, reports = len(counts), sum(counts)

@@ -20,12 +20,12 @@ def library() -> Any:
 
 
 def flip(epsilon: float) -> float:
-    """Return the parameter f of a bit vector with one bit set: epsilon = 2 ln((2 - f) / f)."""
+    """Return RAPPOR's parameter f for bit vectors with one bit set: epsilon = 2 ln((2 - f) / f)."""
     return 2 / (math.exp(epsilon / 2) + 1)
 
 
 def measurement(channel: str, inputs: int, epsilon: float) -> Any:
-    """Return a channel, after a check that its epsilon is as requested."""
+    """Return opendp's object for a channel, after a check that its epsilon is as requested."""
     dp, odds = library(), math.exp(epsilon)
     if channel == "bit vector":
         perturb = dp.m.make_randomized_response_bitvec(
@@ -41,7 +41,7 @@ def measurement(channel: str, inputs: int, epsilon: float) -> Any:
 
 
 def encoded(channel: str, inputs: int) -> list[Any]:
-    """Return the values of a domain in the form that a channel takes."""
+    """Return values to report, in the form that opendp expects for this channel."""
     values = values_of(inputs)
     if channel == "bit vector":
         return [(1 << value).to_bytes(inputs // 8, "little") for value in values]
@@ -49,7 +49,7 @@ def encoded(channel: str, inputs: int) -> list[Any]:
 
 
 def hello() -> str:
-    """Import the peer and return its version."""
+    """Import opendp, and return its version."""
     library()
     return version("opendp")
 
@@ -60,8 +60,9 @@ def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Measure the seconds from a list of reports to all estimates. opendp estimates only from bit
-    vectors.
+    """Measure the seconds from a list of reports to all estimates.
+
+    Of these channels, opendp has estimates only for bit vectors.
     """
     perturb, values = measurement(channel, inputs, epsilon), encoded(channel, inputs)
     many = repeated([perturb(values[index % len(values)]) for index in range(drawn)], reports)

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
-"""The number of hash functions from which FLH (fast local hashing) chooses."""
+"""The number of hash functions from which a device with FLH (fast local hashing) draws one."""
 
 SEED = 1
 SKETCH_HASHES = 16
@@ -32,7 +32,7 @@ PADDING = "*"
 """The letter that pads strings to the same length, in both protocols."""
 
 AT_ONCE = 4096
-"""The number of reports in memory at a time. The reports of a sketch are long."""
+"""The maximum number of reports in memory at a time. Reports of sketches (CMS) are long."""
 
 NORMALIZATIONS = {"additive": 1, "simplex": 2, "threshold": 3}
 
@@ -42,7 +42,7 @@ def _same(value: int) -> int:
 
 
 def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], Any]]:
-    """Return a client and a function that makes its server."""
+    """Return pure-ldp's client for a channel, and a function that creates the server for it."""
     oracles = import_module("pure_ldp.frequency_oracles")
     same: dict[str, Any] = {"epsilon": epsilon, "d": inputs, "index_mapper": _same}
     if channel == "HR":
@@ -61,7 +61,8 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 
 
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
-    """Return the probabilities that a report supports the sender's answer, and another value.
+    """Return two probabilities: that a report supports the device's value, and any other value.
+
     Return None if these two do not determine the channel.
     """
     odds = math.exp(epsilon)
@@ -69,7 +70,7 @@ def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, flo
 
 
 def hello() -> str:
-    """Import the peer and return its version."""
+    """Import pure-ldp, and return its version."""
     import_module("pure_ldp.frequency_oracles")
     return version("pure-ldp")
 
@@ -81,8 +82,9 @@ def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Measure the seconds from a list of reports to all estimates, and the seconds to prepare the
-    server.
+    """Measure the seconds from a list of reports to all estimates.
+
+    The seconds to prepare the server are measured separately.
     """
     perturbing, make = pair(channel, inputs, epsilon)
     many = repeated([perturbing.privatise(index % inputs) for index in range(drawn)], reports)
@@ -113,11 +115,11 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
 
 
 def strings(method: str, epsilon: float, counts: dict[str, int], length: int, top: int) -> dict[str, Any]:
-    """Return the most frequent strings that a heavy-hitter protocol finds, and its seconds.
+    """Return the most frequent strings that a protocol (PEM or SFP) finds, and its times.
 
-    The seconds are given for each device, for each report, and for the search. The oracle of both
-    protocols is Apple's CMS. With local hashing, which is the default, a device of PEM would hash
-    every prefix.
+    The times are seconds for each device, for each report at the server, and for the search. In
+    both protocols, devices report with Apple's CMS. With local hashing, which is the library's
+    default, a device of PEM would hash every prefix.
     """
     with_old_zeros()
     random.seed(SEED)

@@ -1,5 +1,4 @@
-"""The variances of means with three mechanisms (one-bit, piecewise and hybrid), computed from
-formulas.
+"""The variances of means with the one-bit, piecewise and hybrid mechanisms, from formulas.
 
 Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin & Yu 2019, "Collecting and analyzing
 multidimensional data with local differential privacy", section III. Answers lie between -1 and 1.
@@ -16,20 +15,24 @@ ONE_BIT_UP_TO: Final = 0.61
 
 
 def one_bit(epsilon: float) -> float:
-    """Return the largest variance of Duchi's one-bit mechanism, which occurs for answers in the
-    middle."""
+    """Return the largest variance, over all answers, of Duchi's one-bit mechanism.
+
+    It is that for an answer in the middle of the range.
+    """
     return 1 / math.tanh(epsilon / 2) ** 2
 
 
 def piecewise(epsilon: float) -> float:
-    """Return the largest variance of the piecewise mechanism, which occurs for answers at an
-    end."""
+    """Return the largest variance, over all answers, of the piecewise mechanism.
+
+    It is that for an answer at an end of the range.
+    """
     root = math.exp(epsilon / 2)
     return 4 * root / (3 * (root - 1) ** 2)
 
 
 def hybrid(epsilon: float) -> float:
-    """Return the largest variance of the hybrid mechanism."""
+    """Return the largest variance, over all answers, of the hybrid mechanism."""
     if epsilon <= ONE_BIT_UP_TO:
         return one_bit(epsilon)
     root = math.exp(epsilon / 2)
@@ -44,5 +47,5 @@ OF_MEANS: Final[Mapping[str, Callable[[float], float]]] = {
 
 
 def least(epsilon: float) -> float:
-    """Return the smallest of the three largest variances."""
+    """Return the worst-case variance of the best of the three mechanisms."""
     return min(variance(epsilon) for variance in OF_MEANS.values())

@@ -23,8 +23,7 @@ DEVICES = 100_000
 
 
 def chosen(inputs: int, epsilon: float) -> Channel:
-    """Return the channel that ``auto`` chooses for a number of values. For two values, this is
-    the channel of a boolean."""
+    """Return the channel that ``auto`` chooses for a question with this number of values."""
     return channel_for(kind_of(inputs), RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
 
 
@@ -45,13 +44,18 @@ def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
 
 
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:
-    """Return the shares on the simplex with the smallest expected squared error."""
+    """Return estimated shares that are at least 0 and add up to 1.
+
+    Of all such shares, the estimator chooses those with the smallest expected squared error.
+    """
     reports = int(counts.sum())
     return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
 
 
 def zipf(inputs: int, devices: int = DEVICES) -> Counts:
-    """Return how many devices have each value, drawn once from a Zipf(1.1) distribution for all
-    measurements."""
+    """Return how many devices have each value, according to a Zipf(1.1) distribution.
+
+    The numbers are drawn with a fixed seed, so that they are the same in all measurements.
+    """
     weights = 1 / np.arange(1, inputs + 1) ** 1.1
     return np.random.default_rng(inputs).multinomial(devices, weights / weights.sum())

@@ -34,8 +34,10 @@ CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     },
     "opendp": {32: (), 1024: (("bit vector", 10**4, 2000),)},
 }
-"""The measurements by peer and by number of values: a channel, the number of reports, and the
-number of different reports, which are then repeated.
+"""What is measured, by peer and by number of values.
+
+Each entry is a channel, the number of reports, and the number of different reports, which are
+repeated until there are enough.
 """
 
 
@@ -82,7 +84,7 @@ def _shown(seconds: Sequence[float]) -> str:
 
 
 def reported(channel: Channel, inputs: Counts) -> Counts:
-    """Draw the symbols that devices report, and return them in random order."""
+    """Draw the symbols that devices with these values report, and return them in random order."""
     generator = np.random.default_rng(3)
     tally = sampler_of(channel)(inputs, generator)
     symbols = np.repeat(np.arange(channel.symbols, dtype=np.int64), tally)
@@ -91,8 +93,9 @@ def reported(channel: Channel, inputs: Counts) -> Counts:
 
 
 def ours_s(channel: Channel, symbols: Counts) -> float:
-    """Measure the seconds from symbols to shares, errors and intervals, including the preparation
-    of the inverse.
+    """Measure the seconds from symbols to shares, errors and intervals.
+
+    They include the time to compute the inverse of the channel's matrix.
     """
     inverse_of.cache_clear()
     started = time.perf_counter()
@@ -105,7 +108,7 @@ def ours_s(channel: Channel, symbols: Counts) -> float:
 
 
 Others = dict[tuple[str, str], tuple[list[float], str]]
-"""The seconds and a description of the measurement, by peer and channel."""
+"""By peer and channel: the seconds, and a description of what was measured."""
 
 
 def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:
@@ -113,7 +116,7 @@ def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool)
     for peer in peers:
         for channel, reports, drawn in CHANNELS[peer.name][size]:
             if not first and reports < REPORTS:
-                continue  # once is enough, because it is slow
+                continue  # it is so slow that one measurement is enough
             answer = peer.ask("server", channel=channel, inputs=size, epsilon=EPSILON, reports=reports, drawn=drawn)
             start = f"; {answer['start']:.1f} s of start not counted" if answer["start"] > 0.1 else ""
             measured = "all" if reports == REPORTS else f"{reports:,}, scaled"

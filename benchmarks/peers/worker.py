@@ -1,7 +1,7 @@
-"""A loop that runs in a peer's environment and answers requests, with one line of JSON for each.
+"""A loop that runs in another library's environment, and answers each request with a line of JSON.
 
-It may import only modules that need nothing but the standard library, because the environment has
-no other packages of this project.
+This module may import only the standard library, because the environment does not contain this
+project's dependencies.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 FEWEST_RUNS = 5
-"""The minimum number of runs of a slow measurement. A standard error needs several runs."""
+"""The minimum number of runs, even of a slow measurement. A standard error needs several runs."""
 
 Task = Callable[..., object]
 
@@ -35,13 +35,14 @@ def serve(tasks: Mapping[str, Task]) -> None:
 
 
 def values_of(inputs: int) -> list[int]:
-    """Return the values of a domain, in an order in which repetitions come late."""
+    """Return 256 values to report, in an order in which values are repeated as late as possible."""
     return [(index * 97) % inputs for index in range(256)]
 
 
 def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], seconds: float) -> float:
-    """Measure calls per second in a loop over the same few arguments. One call before the loop
-    allows for preparation.
+    """Measure calls per second in a loop over the same few arguments.
+
+    One call before the loop lets the function prepare what later calls reuse.
     """
     perturb(*calls[0])
     done = 0
@@ -56,13 +57,16 @@ def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], secon
 
 
 def repeated(drawn: Sequence[Any], reports: int) -> list[Any]:
-    """Repeat the drawn reports up to a given number. A server takes as long for these as for
-    different reports.
+    """Repeat the drawn reports until there are as many as ``reports``.
+
+    A server needs as much time for repeated reports as for different ones.
     """
     return (list(drawn) * (reports // len(drawn) + 1))[:reports]
 
 
 def enough(run: int, runs: int, started: float, seconds: float) -> bool:
-    """Return whether to stop: all runs are completed, or the time is over and a few runs are
-    completed."""
+    """Return whether to stop after a number of runs.
+
+    This is the case after all runs; or if the time is over, after the minimum number of runs.
+    """
     return run >= runs or (run >= FEWEST_RUNS and time.perf_counter() - started > seconds)

@@ -20,7 +20,7 @@ BOOKS: Final = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
 FOLDER: Final = Path(__file__).parents[2] / "build" / PACKAGE
 
 LINE: Final = re.compile(rb"\x00(?:\x04\x00|\x00\x80)\x09(?=(....))", re.DOTALL)
-"""The bytes that precede an ASCII or UTF-8 text and its length in a file written by R.
+"""In a file written by R, these bytes precede the length of an ASCII or UTF-8 text, and the text.
 
 R Internals, section 1.8.
 """
@@ -62,8 +62,10 @@ def _run(*command: str) -> None:
 
 
 def _texts(packed: bytes) -> list[bytes]:
-    """Return the lines of all books. The package contains compressed blocks, each after its
-    length in four bytes."""
+    """Return the lines of all books.
+
+    In the package, each compressed block follows its length, which takes four bytes.
+    """
     lines = []
     while packed:
         (length,) = struct.unpack(">I", packed[:4])

@@ -1,4 +1,4 @@
-"""The cost of a text to a device, and of a tally of texts to the estimator."""
+"""The time that a device needs to report a text, and that the estimator needs for a tally."""
 
 from __future__ import annotations
 
@@ -77,8 +77,10 @@ def costs() -> str:
 
 
 def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
-    """Measure the processor seconds, elapsed seconds and megabytes of a new process that decodes
-    a tally."""
+    """Start a process that estimates the texts of a tally.
+
+    Return its processor seconds, elapsed seconds and megabytes.
+    """
     command = [sys.executable, "-c", _DECODE, str(file), str(LETTERS), str(epsilon)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     return tuple(map(float, done.stdout.split()))

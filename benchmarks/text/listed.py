@@ -1,6 +1,7 @@
-"""The coverage of the intervals of listed strings: how often they contain the true shares.
+"""The coverage of intervals for found strings: how often they contain the true shares.
 
-There are enough lists to distinguish a coverage of 93% from 95%.
+The estimator lists the strings that it finds in a tally. Enough lists are measured to distinguish a
+coverage of 93% from 95%.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from estimator.discovery.texts import discover
 HELD: Final = 0.93
 POPULATIONS: Final = 20
 FIRST_SEED: Final = 1000
-"""The first seed. No other measurement uses the populations of these seeds."""
+"""The first seed. The populations of these seeds are used by no other measurement."""
 
 
 class Setting(NamedTuple):
@@ -26,9 +27,10 @@ class Setting(NamedTuple):
 
     Attributes:
         epsilon: the epsilon of the survey.
-        cells: the approximate number of cells in a group.
+        cells: the approximate number of cells of each group of devices (see `surveys`).
         devices: the number of devices in each tally.
-        lists: the number of lists drawn from each population.
+        lists: the number of random tallies drawn from each population. Each gives one list of
+            strings.
 
     """
 
@@ -77,8 +79,10 @@ def listed() -> str:
 
 
 def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return, for each interval, 0 if it contains the string's share, 1 if it lies above the
-    share, and -1 if it lies below."""
+    """Return, for each interval, on which side of the true share it lies.
+
+    0 means that it contains the share, 1 that it lies above the share, and -1 below.
+    """
     population = random_strings(seed=seed)
     survey = Survey.asked(population, setting.epsilon, cells=setting.cells)
     domain, truth = survey.metric.kind, dict(zip(population.strings, population.shares.tolist(), strict=True))

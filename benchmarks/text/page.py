@@ -1,4 +1,4 @@
-"""The number of the most frequent unlisted texts that are found: ``python -m benchmarks text``."""
+"""How many of the most frequent texts the estimator finds: ``python -m benchmarks text``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.text.surveys import WHOLE, Survey
 from benchmarks.text.windows import windows
 
 RUNS: Final = 20
-"""The number of tallies for each cell."""
+"""The number of random tallies for each `Cell`."""
 
 EPSILONS: Final = (1, 2, 4)
 
@@ -29,7 +29,7 @@ WANTED: Final = {
     ("random", 10**7): (0.39, 0.83, 0.97),
     ("words", 10**6): (None, 0.16, 0.91),
 }
-"""The target F1 score for a population and a number of devices, by epsilon."""
+"""For a population and a number of devices, the target F1 score by epsilon (see `Score`)."""
 
 FALSE_STRINGS: Final = 0.1
 
@@ -48,14 +48,14 @@ HEADING: Final = (
 
 
 class Cell(NamedTuple):
-    """The tallies of one population, number of devices and epsilon.
+    """What was measured for one population, number of devices and epsilon.
 
     Attributes:
         population: the name of the population.
         devices: the number of devices in each tally.
         epsilon: the epsilon of the survey.
         target: the target F1 score, or None.
-        scores: the scores of each tally.
+        scores: the scores of each random tally.
 
     """
 
@@ -87,7 +87,7 @@ class Cell(NamedTuple):
 
 
 def measure_text() -> str:
-    """Measure, and return this benchmark's section of RESULTS.md."""
+    """Run this benchmark, and return its section of RESULTS.md."""
     cells = []
     for cell in _cells():
         cells.append(cell)

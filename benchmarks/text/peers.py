@@ -1,4 +1,4 @@
-"""The heavy-hitter protocols of pure-ldp 1.2.0, applied to the same strings of the same devices."""
+"""The texts that the library pure-ldp 1.2.0 finds, if the same devices report the same strings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from benchmarks.text.surveys import Survey
 LENGTH: Final = 6
 """The number of letters in a string.
 
-The limit is necessary because SFP's decoder looks at every fragment, and PEM's decoder at every
-prefix.
+The library's protocols need this limit: SFP tries every possible fragment of a string, and PEM
+tries every possible prefix.
 """
 
 EPSILONS: Final = (2, 4)
@@ -39,7 +39,7 @@ INTRODUCTION: Final = (
 
 
 def peers_section() -> str:
-    """Return the part of the section about peers."""
+    """Return the part of the section about other libraries."""
     try:
         population = beginnings(LENGTH)
         with tempfile.TemporaryFile("w+") as errors, running("pure-ldp", installed("pure-ldp"), errors) as peer:

@@ -11,7 +11,7 @@ from benchmarks.text.corpus import word_counts
 from estimator.statistics.arrays import Counts, Floats
 
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz'-._/"
-"""The 31 letters. Together with the end mark, they take five bits each."""
+"""The 31 letters of generated strings. With a mark for the end, there are 32 = 2**5 characters."""
 
 SHORTEST: Final = 4
 LONGEST: Final = 16
@@ -60,14 +60,19 @@ def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1)
 
 
 def natural_words() -> Population:
-    """Return the words of 4 to 16 letters in Jane Austen's novels, with their frequencies as
-    shares."""
+    """Return the words of 4 to 16 letters in Jane Austen's novels.
+
+    The share of a word is its frequency in the novels.
+    """
     words = {word: count for word, count in word_counts().items() if SHORTEST <= len(word) <= LONGEST}
     return _by_counts(f"words, {SHORTEST} to {LONGEST} letters", LONGEST, words)
 
 
 def beginnings(length: int) -> Population:
-    """Return the same words, cut to a length that the peers' decoders can still search."""
+    """Return the words of `natural_words`, cut to their first letters.
+
+    Other libraries can find only short strings.
+    """
     counts: dict[str, int] = {}
     for word, count in word_counts().items():
         if len(word) >= SHORTEST and word.isalpha():

@@ -22,12 +22,12 @@ class Score:
     """The scores of one tally.
 
     Attributes:
-        f1: the F1 score of the first 32 found strings, compared with the 32 most frequent strings.
-            Empty places of the list count as misses, so F1 is the number of hits divided by 32.
-        ncr: the normalized cumulative rank of the same strings (Wang, Li & Jha 2021, section 6).
-            The most frequent string has 32 points, the next has 31, and so on. The score is the
-            points of the found strings, divided by the points of all 32 strings.
-        proved: the number of found strings. The estimator claims that each of them exists.
+        f1: of the 32 most frequent strings, the fraction that is among the first 32 found strings.
+            This is the F1 score if strings missing from a shorter list count as misses.
+        ncr: the normalized cumulative rank of the first 32 found strings (Wang, Li & Jha 2021,
+            section 6). The most frequent string has 32 points, the next has 31, and so on. The
+            score is the points of the found strings, divided by the points of all 32 strings.
+        proved: the number of found strings, each of which exists, according to the estimator.
         false: the number of found strings that no device had.
         held: the number of found strings that exist and whose interval contains their share.
         unclear: the number of the population's strings that the estimator reports as unclear.
@@ -43,14 +43,14 @@ class Score:
 
 
 def measured(survey: Survey, devices: int, seed: int) -> Score:
-    """Draw the groups' reports, find the strings, and compare them with the population."""
+    """Draw a random tally, find strings in it, and compare them with those of the population."""
     tables = survey.tables(devices, np.random.default_rng(seed))
     assert isinstance(survey.metric.kind, Text)
     return scored(discover(survey.metric.kind, tables), survey.population)
 
 
 def scored(texts: Texts, population: Population) -> Score:
-    """Compare found strings, the most frequent first, with the population."""
+    """Compare found strings, sorted by falling frequency, with those of the population."""
     names = [str(label).removesuffix(CUT) for label in texts.shares.labels]
     truth = dict(zip(population.strings, population.shares.tolist(), strict=True))
     ends = zip(names, texts.shares.lows.tolist(), texts.shares.highs.tolist(), strict=True)
@@ -64,7 +64,7 @@ def scored(texts: Texts, population: Population) -> Score:
 
 
 def f1_and_ncr(names: Sequence[str], population: Population) -> tuple[float, float]:
-    """Return both scores for a list of strings; only the first 32 count (see `Score`)."""
+    """Return ``f1`` and ``ncr`` for a list of strings, as `Score` explains them."""
     worth = {string: TOP - place for place, string in enumerate(population.strings[:TOP])}
     hits = [worth[name] for name in names[:TOP] if name in worth]
     return len(hits) / TOP, sum(hits) / sum(worth.values())

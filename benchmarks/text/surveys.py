@@ -1,5 +1,8 @@
-"""A survey that asks a population for texts, and its tallies, drawn from their exact
-distribution."""
+"""A survey that asks a population for texts, and its tallies, which are drawn at random.
+
+Devices are divided into groups at random. In each group, a text is hashed to one of several cells,
+and a device reports symbols that probably support its cell.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,15 @@ TEXT: Final[dict[str, Field]] = {
 """The definition of the question, except max_length and epsilon."""
 
 WHOLE: Final = 10**6
-"""Up to this number of devices, the whole tally is drawn, which takes most of a second per
-million devices.
+"""Up to this number of devices, whole tallies are drawn.
+
+This takes most of a second per million devices.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """A survey, and the cell of each of a population's strings in each group.
+    """A survey of a population, and the cell of each string in each group.
 
     Attributes:
         metric: the question, of kind text.
@@ -56,7 +60,7 @@ class Survey:
 
     @classmethod
     def asked(cls, population: Population, epsilon: float, **more: Field) -> Survey:
-        """Return a survey of a population. Omitted parameters have their defaults."""
+        """Return a survey of a population. Omitted parameters of the question have defaults."""
         metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
         assert isinstance(metric.kind, Text)
         channel = _channel(metric)
@@ -67,21 +71,20 @@ class Survey:
         return np.concatenate([self.sample(inputs, generator) for inputs in self._inputs(devices, generator)])
 
     def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return the group tables of a random sample of devices.
+        """Return, for a random sample of devices, how many reports support each cell of each group.
 
-        For up to `WHOLE` devices, a tally is drawn and inverted. For more devices, `by_cell` is
-        used.
+        For up to `WHOLE` devices, a tally is drawn, from which these numbers are computed. For more
+        devices, see `by_cell`.
         """
         if devices <= WHOLE:
             return GroupTables.from_counts(_channel(self.metric), self.drawn(devices, generator))
         return self.by_cell(devices, generator)
 
     def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return the group tables without drawing a tally: the number of reports that support each
-        cell is drawn separately.
+        """Return the same numbers as `tables`, each drawn separately, without drawing a tally.
 
-        The numbers of reports for each cell and each group have their exact distributions. In the
-        geometry, two cells of a group are nearly independent.
+        Each number has its exact distribution. Only the correlation between the numbers of two
+        cells is lost, which is small for the mechanism's block design.
         """
         inverse = inverse_of(_channel(self.metric).geometry)
         assert isinstance(inverse, Balanced)
@@ -95,8 +98,8 @@ class Survey:
     def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
         """Return the number of devices in each cell of each group.
 
-        Devices draw their string and their group independently. The numbers of a group's devices
-        with each string are therefore one multinomial draw.
+        A device's group does not depend on its string. The devices with one string are therefore
+        divided among the groups by one multinomial draw.
         """
         channel = _channel(self.metric)
         weights = np.array(channel.weights) / sum(channel.weights)
@@ -108,8 +111,7 @@ class Survey:
 
 
 def decoded(metric: Metric, tally: Counts) -> Texts:
-    """Return the estimates for the texts of a tally, without reading a file or rendering a
-    report."""
+    """Return the texts that the estimator finds in a tally."""
     assert isinstance(metric.kind, Text)
     return discover(metric.kind, GroupTables.from_counts(_channel(metric), tally))
 

@@ -1,5 +1,4 @@
-"""The cost of a report on a window of texts with the maximum number of symbols, from the tally's
-line to the page."""
+"""The time and memory of a report on texts, if the tally has the maximum number of symbols."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import registry_text
 
 EPSILON: Final = 4
-"""The epsilon, among those measured, with the most symbols."""
+"""Of the measured epsilons, the one at which the mechanism has the most symbols."""
 
 SIZES: Final = (10**4, 10**7)
 PROCESSES: Final = 5
@@ -71,7 +70,7 @@ def windows() -> str:
 
 
 def _line(registry: Registry, tally: Counts) -> str:
-    """Return the line of a tally as a collector writes it, without unreported symbols."""
+    """Return a tally as the line of JSON that a collector sends, without unreported symbols."""
     (metric,) = registry.metrics.values()
     symbols = np.flatnonzero(tally)
     numbers = {"reports": int(tally.sum()), "symbols": symbols.tolist(), "counts": tally[symbols].tolist()}
@@ -80,8 +79,10 @@ def _line(registry: Registry, tally: Counts) -> str:
 
 
 def _reported(folder: Path) -> tuple[float, ...]:
-    """Measure the processor seconds, elapsed seconds and megabytes of a new process that writes
-    the report."""
+    """Start a process that writes the report.
+
+    Return its processor seconds, elapsed seconds and megabytes.
+    """
     files = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--output", "report.html")
     command = [sys.executable, "-c", _REPORT, "report", *files]
     done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=folder)
