@@ -149,7 +149,7 @@ class Archive:
         """Write the folder of a window that is not archived yet. All its files appear at once.
 
         Args:
-            window: the window.
+            window: the window that the folder is about.
             files: the content of each file, by file name.
 
         Raises:
@@ -265,7 +265,7 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 
     Args:
         archive: the archive to write to, which must be locked.
-        registry: the definitions.
+        registry: the definitions of the questions.
         windows: the tallies of each window.
         request: the figures requested for each tally.
         now_s: the present time in Unix seconds.
@@ -352,7 +352,7 @@ def write_standing(
 
     Args:
         archive: the archive, which must be locked.
-        registry: the definitions.
+        registry: the definitions of the questions.
         is_damaged: called with each window that is left out because its report cannot be read.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Fetching of tallies over HTTP. No other module of the estimator imports urllib.
+"""Fetches tallies from a collector over HTTP. No other module of the estimator imports urllib.
 
 The secret of a read key comes from the environment or a file. It never comes from the command line,
 which every user of the machine can read.

@@ -1,4 +1,4 @@
-"""Learned models as scikit-learn estimators. The extra ``sklearn`` installs scikit-learn."""
+"""Learned models as scikit-learn estimators. ``hearsay-ldp[sklearn]`` installs scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options and types of arguments that several commands share."""
+"""Options that several commands share, and types of their arguments."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestedExtra:
-    """A figure that a report contains only on request, by a name after ``--with``.
+    """An addition to a report, which the user requests by a name after ``--with``.
 
     Attributes:
         field: the field of `Request` that the name sets.
@@ -176,7 +176,7 @@ class RequestedExtra:
         value: the type of the value after ``=``. None if the name takes no value.
         metavar: the placeholder for the value in the help.
         example: an example of a value.
-        absent: the formats that cannot show the figure.
+        absent: the formats that cannot show the addition.
         is_repeatable: whether the name may be given more than once.
 
     """
@@ -245,7 +245,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         is_repeatable=True,
     ),
 }
-"""The figures that can be requested, by the name that follows ``--with``."""
+"""The additions that can be requested, by the name that follows ``--with``."""
 
 
 def written(name: str) -> str:

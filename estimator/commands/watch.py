@@ -62,8 +62,8 @@ class Watch:
     """A loop that redraws a report.
 
     Attributes:
-        look: a function that reads the tallies and returns the report as text.
-        show: a function that draws the whole screen.
+        look: a function that fetches the tallies and returns the report as text.
+        show: a function that replaces the content of the screen with a text.
         wait: a function that waits for a number of seconds.
         now: a function that returns the present time in Unix seconds.
         every_s: the number of seconds between two drawings.
@@ -77,11 +77,10 @@ class Watch:
     every_s: float
 
     def run(self) -> None:
-        """Redraw the report until an exception occurs.
+        """Redraw the report until an exception occurs, such as that of Ctrl-C.
 
         Raises:
-            TalliesError: if the collector's response does not consist of tallies. Waiting would not
-                help.
+            TalliesError: if the collector is up, but its response does not consist of tallies.
 
         """
         picture, read_at = "", ""

@@ -86,7 +86,7 @@ IN_PANDAS: Final = {
 }
 
 SCHEMA_KEY: Final = b"hearsay.schema"
-"""The key of the schema number in the metadata of a Parquet file."""
+"""The key under which the metadata of a Parquet file contain the schema's number."""
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""The last closed window of every question as gauges, in the OpenMetrics text format.
+"""The figures of every question's last closed window as gauges, in the OpenMetrics text format.
 
 Prometheus reads the file through the textfile collector of its node exporter. If no new file is
 written, the exporter keeps serving the last file, so alert rules should compare
@@ -27,14 +27,14 @@ FIGURES: Final = {
     "hearsay_low": "The lower end of the interval.",
     "hearsay_high": "The upper end of the interval.",
 }
-"""The gauges of a figure, with their descriptions."""
+"""The names of the gauges that each figure has, with their descriptions."""
 
 METRICS: Final = {
     "hearsay_reports": "The number of reports in the last closed window.",
     "hearsay_window_start_timestamp_seconds": "The time at which the last closed window began.",
     "hearsay_window_end_timestamp_seconds": "The time at which the last closed window ended.",
 }
-"""The gauges of a question, with their descriptions."""
+"""The names of the gauges that each question has once, with their descriptions."""
 
 ABOUT: Final = "hearsay_metric_info"
 """The gauge whose labels describe a question, and whose value is always 1."""

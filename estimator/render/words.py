@@ -34,7 +34,7 @@ from estimator.statistics.confidence import CONFIDENCE, SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""The decimal context that rounds privacy losses up to three significant digits."""
+"""The decimal context in which privacy losses are rounded upwards, to three significant digits."""
 
 LEAST_P: Final = 0.001
 """The smallest p-value that is shown as a number. Smaller p-values would be inaccurate, because the
@@ -52,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The labels of quantities that fabricated reports could move and that are not single figures."""
+"""The labels of quantities, other than single figures, that fabricated reports could shift."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""
@@ -373,7 +373,7 @@ def _devices(taking_part: TakingPart) -> str:
 
 
 def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
-    """Return the unit of a quantity that fabricated reports could have moved."""
+    """Return the unit of a quantity that fabricated reports could have shifted."""
     group = estimated.group(move.statistic)
     if group is None or move.statistic in MOVED:
         return NO_UNIT

@@ -218,7 +218,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     """Parse an alert, such as ``startup_ms.p95 > 800``.
 
     Args:
-        registry: the definitions.
+        registry: the definitions of the questions.
         text: the alert, as the user wrote it.
 
     Raises:

@@ -193,7 +193,7 @@ def highlights_of(
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
-        metrics: the definitions, by name.
+        metrics: the definitions of the questions, by name.
         changed: for each question, the changes from window to window.
 
     """

@@ -1,4 +1,4 @@
-"""The report: estimates of the selected tallies, and the reasons for skipping others.
+"""The report: estimates of the selected tallies, and the reasons why others were skipped.
 
 On request, the report states how much its tallies would reveal about a device if they were
 published: each tally alone, and all tallies of a window together. This privacy loss is larger if a
@@ -86,7 +86,7 @@ def make_report(
     """Estimate the selected tallies that the registry defines, and list the skipped tallies.
 
     Args:
-        registry: the definitions.
+        registry: the definitions of the questions.
         tallies: the tallies, in any order.
         selection: the windows and metrics to cover.
         request: the figures to compute for each tally.
@@ -163,7 +163,7 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
 
     Args:
         estimates: the estimates of questions that the registry defines, in any order.
-        registry: the definitions.
+        registry: the definitions of the questions.
 
     """
     metrics = apart(registry).metrics
@@ -317,7 +317,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
     """Check that each range is within the possible answers of a metric that has a distribution.
 
     Args:
-        registry: the definitions.
+        registry: the definitions of the questions.
         ranges: the ranges, each with its metric, start and end.
 
     Raises:
@@ -355,7 +355,7 @@ def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
     """Check the number of candidate texts, and that each text is a possible answer to a question.
 
     Args:
-        registry: the definitions.
+        registry: the definitions of the questions.
         candidates: the texts.
 
     Raises:

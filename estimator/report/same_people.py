@@ -392,7 +392,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
-        metrics: the definitions, by name.
+        metrics: the definitions of the questions, by name.
 
     """
     with_reports = [each for each in estimates if each.reports and _can_be_pooled(each)]

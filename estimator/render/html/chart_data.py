@@ -102,7 +102,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
     Args:
         estimated: the figures of the window.
-        positions: the positions of the shown values.
+        positions: the positions, among all values of the question, of those that are shown.
 
     """
     for group in estimated.groups:
@@ -267,7 +267,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
     Args:
         windows: the estimates by window. At least one window has reports.
-        positions: the positions of the shown values.
+        positions: the positions, among all values of the question, of those that are shown.
         calendar: all windows of the same kind.
         shown: the window that is shown first.
         pooled: the figures of all windows together, or None.

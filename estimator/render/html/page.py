@@ -42,7 +42,7 @@ PACKAGE: Final = "estimator.render.html"
 STYLE: Final = "report.css"
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
-"""The scripts in the order in which they run.
+"""The scripts of a page, in the order in which they run.
 
 First comes d3, then Observable Plot, which uses d3, then this project's scripts.
 """
@@ -112,7 +112,7 @@ class Page:
     Attributes:
         registry: the registry of the questions.
         report: the estimates of the questions.
-        metrics: a view of each question, in the registry's order.
+        metrics: what the page shows of each question, in the registry's order.
         calendars: for each kind of window that occurs, all windows from the first to the last.
 
     """

@@ -1,4 +1,4 @@
-"""The output of a rehearsal in a report's formats, with the true value beside each estimate."""
+"""The output of a rehearsal: a report with the true value beside each estimate."""
 
 from __future__ import annotations
 

@@ -326,7 +326,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
     Args:
         estimated: the figures of one window.
-        positions: the positions of the shown values.
+        positions: the positions, among all values of the question, of those that are shown.
         style: the style of the table.
 
     """
@@ -357,7 +357,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
     Args:
         estimated: the figures of one window.
-        positions: the positions of the shown values.
+        positions: the positions, among all values of the question, of those that are shown.
         style: the style of the table.
 
     """
