@@ -28,7 +28,7 @@ FIGURES: Final = (
     *group_means.FIGURES,
     *windows.FIGURES,
 )
-"""All kinds of figures that are measured. To add one, add it to the list of its module."""
+"""All kinds of figures that are measured, as listed in the modules of this folder."""
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 

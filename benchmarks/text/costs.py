@@ -1,4 +1,4 @@
-"""The time that a device needs to report a text, and that the estimator needs for a tally."""
+"""The time and memory that a device needs for a text, and the estimator for a tally of texts."""
 
 from __future__ import annotations
 
