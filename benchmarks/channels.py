@@ -146,7 +146,7 @@ def variances() -> str:
 
 
 def mean_variances() -> str:
-    """Return a table of the worst variance of a mean, divided by the minimum that theory allows."""
+    """Return a table of the worst variances of a mean, divided by the minimum in theory."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
         channel = channel_for(means.MEAN, requested(str(epsilon)))

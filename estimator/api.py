@@ -288,7 +288,8 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     """Read the file of a model.
 
     Raises:
-        ReportError: if the file cannot be read, or is not a model of this schema.
+        ReportError: if the file cannot be read, is not a model's file, or has a schema number that
+            this version cannot read.
 
     """
     try:

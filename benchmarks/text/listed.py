@@ -23,7 +23,7 @@ FIRST_SEED: Final = 1000
 
 
 class Setting(NamedTuple):
-    """A survey, and the number of lists drawn from each population.
+    """What is measured in one row of the table.
 
     Attributes:
         epsilon: the epsilon of the survey.

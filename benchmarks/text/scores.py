@@ -19,7 +19,7 @@ TOP: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The scores of one tally.
+    """How well the strings of a population were found in one tally.
 
     Attributes:
         f1: of the 32 most frequent strings, the fraction that is among the first 32 found strings.
@@ -27,7 +27,7 @@ class Score:
         ncr: the normalized cumulative rank of the first 32 found strings (Wang, Li & Jha 2021,
             section 6). The most frequent string has 32 points, the next has 31, and so on. The
             score is the points of the found strings, divided by the points of all 32 strings.
-        proved: the number of found strings, each of which exists, according to the estimator.
+        proved: the number of found strings. The estimator reports only strings that surely exist.
         false: the number of found strings that no device had.
         held: the number of found strings that exist and whose interval contains their share.
         unclear: the number of the population's strings that the estimator reports as unclear.

@@ -341,7 +341,7 @@ class Unit:
         return f"{'+' if is_rise else ''}{text}{self.of_difference}"
 
     def change_interval(self, change: Estimate) -> str:
-        """Return both ends of a difference's interval."""
+        """Return both ends of a difference's interval, as text with the unit."""
         rounded = self.rounded(change)
         return f"{rounded.low} to {rounded.high}{self.of_difference}"
 

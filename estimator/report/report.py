@@ -50,10 +50,10 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The approximate number of numbers that a report contains for each share: estimate, error, …"""
+"""About how many numbers a report contains for each share: its estimate, its error, …"""
 
 MOST_NUMBERS: Final = 2**25
-"""The maximum number of numbers in a report. As text, they take a few gigabytes.
+"""A report may contain at most this many numbers. As text, they take a few gigabytes.
 
 A report with only one window of each question may exceed this limit.
 """

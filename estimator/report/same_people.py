@@ -190,7 +190,12 @@ class Windows:
     width: float
 
     def weighted(self, weights: Floats) -> Sums:
-        """Return the sum of all windows' figures for each row of weights, shape (sums, windows)."""
+        """Return, for each row of weights, the weighted sum of all windows' figures.
+
+        Args:
+            weights: a row for each sum, and in it a weight for each window, shape (sums, windows).
+
+        """
         more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         return Sums(
             weights @ self.estimates,

@@ -201,7 +201,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
     Args:
         estimates: the estimates of the registry's questions and strata.
-        registry: the registry, in which strata are not yet separate questions (`apart`).
+        registry: the original registry, not the result of `apart`.
 
     """
     compared = list(_compared(estimates, registry))
@@ -313,7 +313,7 @@ def with_participation(
             bounds, because the number of installations in a stratum is unknown. If several releases
             of the app answered, the number of devices is estimated only from questions that all of
             these releases ask unchanged.
-        registry: the registry, in which strata are not yet separate questions (`apart`).
+        registry: the original registry, not the result of `apart`.
         request: the number of installations, and the share of asked devices if known.
 
     Raises:

@@ -21,7 +21,7 @@ END: Final = ")\n# fmt: on\n"
 
 
 def digest(derived: Sequence[Table]) -> str:
-    """Return the digest of tables: SHA-256 of their JSON, as lists in the order of their fields."""
+    """Return the SHA-256 digest of tables, written as JSON: each table is a list of its fields."""
     return hashlib.sha256(json.dumps(derived).encode()).hexdigest()
 
 

@@ -111,7 +111,7 @@ class MetricView:
 
     @property
     def counted(self) -> str:
-        """A note on numbers beyond the range; empty if there is no range."""
+        """A note on how numbers outside the range are counted; empty if there is no range."""
         return self.metric.kind.counted(shipped())
 
     @property

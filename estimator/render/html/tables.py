@@ -103,7 +103,7 @@ class JointView:
 
     @property
     def has_many_outcomes(self) -> bool:
-        """Whether a row of the table is too wide for a phone and for paper."""
+        """Whether there are so many answers that a row of the table is too wide for a phone."""
         return any(len(group.figures) > MOST_OUTCOMES for group in self.groups)
 
     @property
