@@ -185,8 +185,8 @@ class Statistic:
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
         members: for means and shares within groups, the name of the statistic that contains the
-            shares of the groups, or of all pairs of a group and a value; otherwise empty. Changes of
-            such figures between windows are tested.
+            shares of the groups, or of all pairs of a group and a value; otherwise empty. Changes
+            of such figures between windows are tested.
         in_ball: whether the figures are the coordinates of vectors. Their changes between windows
             are tested.
         is_followed: whether changes of the figures between windows are tested, although the figures
