@@ -213,7 +213,7 @@ def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path,
     said = relay.output.read_text()
     assert str(port) not in said.replace(relay.url, "")
     begun, unavailable = (json.loads(line)["message"] for line in said.splitlines()[:2])
-    assert f"{STATE} is new" in begun
+    assert f"{STATE} is a new file" in begun
     assert "yet" in unavailable
 
 

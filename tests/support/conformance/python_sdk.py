@@ -27,7 +27,7 @@ from tests.support.conformance import faults
 from tests.support.laws.channels import CLASSES, channel_of
 from tests.support.laws.coins import ScriptedCoins
 
-FEATURES: Final = ("one-of", "cross", "mean-by-group", "fill_in", "purposes")
+FEATURES: Final = ("one-of", "pair-geometry", "cross", "mean-by-group", "fill_in", "purposes")
 
 WINDOW: Final = "2026-11-20"
 """The window of a vector's rotations in the vectors."""
