@@ -99,7 +99,7 @@ def serve(config: CollectorConfig) -> None:
 
     Raises:
         ConfigError: if the address, the store or the data directory cannot be used.
-        ModuleNotFoundError: if Flask is missing. Only the workers import it later.
+        ModuleNotFoundError: if Flask is missing. Otherwise, only the workers would notice.
         RegistryError: if the registry cannot be used.
 
     """

@@ -150,7 +150,7 @@ class Schedule:
         return secret
 
     def forget(self) -> None:
-        """Forget the counts in memory and the secret, because the user has opted out."""
+        """Forget the secret and the counts of answers, because the user has opted out."""
         self.dues.counts.clear()
         self._secret = None
 

@@ -173,7 +173,7 @@ def _marks(now_s: int, grace_days: int) -> set[str]:
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a charge's window has not ended; false for the text that a sum has as its window."""
+    """Whether a charge's window is open; false for a sum of charges, which names no window."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Verdict
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads. They take a hundred thousand bytes, and suffice to
+"""The maximum number of unsettled uploads. Together, they take about 100,000 bytes, and suffice to
 resend each report of two full uploads separately. Every upload is settled or dropped eventually, so
 only a bug can exceed the limit. New uploads are not delayed at the limit, because the responses to
 other uploads must not affect their time."""

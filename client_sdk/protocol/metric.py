@@ -49,7 +49,8 @@ class Metric:
         stratum: the stratum of the reports, which is sent unperturbed; empty without a stratum.
         is_trial: whether the reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of everything that determines the meaning of a report.
-        editions: the edition of reports without a stratum, then the editions of ``strata``.
+        editions: the question's editions: first that of reports without a stratum, then those of
+            ``strata``.
         epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
 
     """

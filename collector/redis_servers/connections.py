@@ -164,7 +164,7 @@ class Connections:
     def is_replicated(self) -> bool:
         """Whether data that was read must also be on replicas, because a replica may become master.
 
-        Always False for a command that acknowledges no reports.
+        Always False for a program that acknowledges no reports, such as ``store export``.
         """
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 

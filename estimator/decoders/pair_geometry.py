@@ -62,8 +62,9 @@ class PairShares:
     """An `Inverse` for padded sets. An element's share is that of a randomly drawn element.
 
     Attributes:
-        balanced: the inverse if blocks contain an element of the share 1 with the probability that
-            they would have if both elements of every pair were that element.
+        balanced: the inverse of a channel in which a block supports one element instead of two. Its
+            probability that a block contains an element, if every device has this element, is set
+            so that shares are unbiased.
         lightest: the smallest probability of a block.
         ratio: the largest probability of a block, divided by the smallest.
         drawn: m, the number of elements of a set; a member has the share 1 / m.
@@ -80,7 +81,7 @@ class PairShares:
         return self.balanced.shares(counts, reports)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), for people sampled at random."""
+        """Return the standard error of each share, shape (..., k), including that of sampling."""
         return self.balanced.standard_errors(counts, reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:

@@ -136,7 +136,10 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Return a sampler that draws some reports from all symbols, and the rest from blocks."""
+    """Return a sampler for a channel that favors a block of symbols for each input.
+
+    A report is a symbol of the input's block with some probability, otherwise any symbol.
+    """
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)

@@ -254,7 +254,7 @@ def _best(survivors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continuations:
-    """The patterns of bits that can follow a prefix whose text has not ended.
+    """The patterns of bits that can follow a prefix that is not yet a whole text.
 
     Attributes:
         bits: the patterns, as integers in rising order.

@@ -6,8 +6,8 @@ Every figure is tested for three shapes of a change. Each shape is a weighted su
 figures, with weights that add up to 0:
 
 * the last window minus the first;
-* a trend, the rise of a straight line from the first window to the last. The line is fitted by
-  least squares, with the numbers of reports as weights. Weights computed from estimated errors
+* a trend, the rise over all windows of a straight line through them. The line is fitted by least
+  squares, with the numbers of reports as weights. Weights computed from estimated errors
   would be correlated with the estimates;
 * a step, the mean over all reports from a window on minus the mean over all reports before that
   window. Every window after the first is tried.

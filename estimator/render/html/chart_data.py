@@ -454,7 +454,7 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit, digits: int = KE
     Args:
         rows: a row for each figure, with the estimate in each window.
         unit: the unit of the texts.
-        digits: the maximum number of digits of a drawn number.
+        digits: the maximum number of digits of each number in the chart.
 
     """
     exponent = exponent_of((estimate for row in rows for estimate in row), digits)
