@@ -1,22 +1,29 @@
-"""The blocks of balanced designs: every value, and every pair of values, occurs equally often.
+"""Balanced designs: every value is in equally many blocks, and so is every pair of values.
 
-The values are 0..v-1, and all arithmetic is modulo v. A *starter* is a block of s values.
-Multiplying its values by a *multiplier* yields a *base block*, and adding a shift to the values of
-a base block yields a block. The design contains the blocks for all multipliers and all shifts.
+A block consists of s of the v values 0..v-1, and all arithmetic is modulo v. Blocks are made from a
+first block, the *starter*, in two steps. Multiplying all values of the starter by a *multiplier*
+yields a *base block*. Adding a number, called the shift, to all values of a base block yields a
+block. The design contains the blocks for all multipliers and all shifts. For instance, for v = 7,
+the starter {1, 2, 4} needs only the multiplier 1, and the seven shifts yield seven blocks. Every
+value is in three of them, and every pair of values is in one.
 
-The shifts balance the values. They also ensure that two pairs with the same difference occur
-equally often. Multipliers are units, which are values that have no common divisor with v. There is
-one multiplier for each coset of the group that consists of 1, -1 and the units that map the starter
-to itself. Therefore two differences occur equally often if they have the same greatest common
-divisor with v.
+Because all shifts are used, every value is in equally many blocks, and two pairs of values with the
+same difference are in equally many blocks. The multipliers have a similar effect on differences:
+two differences occur equally often in the base blocks if they have the same greatest common divisor
+with v. Multipliers are *units*: values that have no common divisor with v. Some units turn the
+starter into itself, or into its negative, which has the same differences. If two units differ only
+by such a factor, only one of them is used: one multiplier of each *coset*.
 
-If v is prime, all pairs are then balanced for any starter. The starter is a union of cosets of a
-group of units, so that few multipliers are needed (Wilson 1972, "Cyclotomy and difference families
-in elementary abelian groups", section 3). If v is not prime, several random starters are combined,
-each with a weight. They are drawn until weights exist with which, for each divisor of v,
-differences that are multiples of the divisor occur as often as on average over all possible blocks.
-Such weights exist as soon as enough starters are drawn. They are computed in integers. The number
-of starters needed is at most the number of divisors of v above 1 (Caratheodory 1911).
+If v is prime, all pairs are then balanced, whatever the starter is, because all differences have
+the greatest common divisor 1 with v. The starter is a union of cosets of a group of units, so that
+few multipliers are needed (Wilson 1972, "Cyclotomy and difference families in elementary abelian
+groups", section 3).
+
+If v is not prime, several random starters are combined, each with a weight. The weights balance
+differences that have different common divisors with v: for every divisor of v, multiples of the
+divisor occur as differences as often as they would if all sets of s values were blocks. More
+starters are drawn until there are such weights. They are integers, and at most as many of them are
+above 0 as v has divisors above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -33,18 +40,21 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights with which the weighted sum of columns is a multiple of the totals.
+    """Return weights of columns with which every equation has a multiple of its total as sum.
 
-    The result maps the indices of some columns to their weights; all other weights are 0. There are
-    at most as many weights as equations. All weights in the result are positive integers without a
-    common divisor. If there are no such weights, return None.
+    For instance, the equations 1 a + 3 b = 2 and 2 a + 2 b = 2 have the weights a = 1 and b = 1,
+    and the multiples are 4 and 4. The multiple is the same for all equations. The result maps the
+    indices of some columns to their weights, which are positive integers without a common divisor.
+    All other columns have the weight 0. There are at most as many weights as equations. If there
+    are no such weights, return None.
 
     This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
-    "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
-    largest sum enters the basis, because this rule takes few pivots. After a pivot without
-    progress, the first possible column enters, because the rule of least indices cannot cycle
-    (Bland 1977, "New finite pivoting rules for the simplex method", theorem 3.1). Therefore the
-    search always ends, and returns the same solution on every machine.
+    "Systems of distinct representatives and linear algebra"; Bareiss 1968). Of all columns that may
+    enter the basis, the one with the largest sum is chosen, because this rule takes few pivots.
+    After a pivot without progress, the first of these columns is chosen instead, because the rule
+    of least indices cannot cycle (Bland 1977, "New finite pivoting rules for the simplex method",
+    theorem 3.1). Therefore the search always ends, and it returns the same solution on every
+    machine.
 
     Args:
         equations: the coefficients, one row for each equation.
@@ -71,7 +81,8 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
     """Return the index of the row that limits the weight of the entering column most.
 
-    If several rows limit it equally, choose the one whose column in the basis has the lowest index.
+    If several rows limit the weight equally, choose the row whose column in the basis has the
+    lowest index.
     """
     best = None
     for index, row in enumerate(rows):
@@ -96,8 +107,8 @@ WORDS_OF = b"hearsay balanced design 1"
 size s and the number of the starter follow, as 8 big-endian bytes each."""
 
 REMEMBERED = 128
-"""The maximum number of starters, and of sets of weights, that are cached. A device uses about
-twenty starters for each metric."""
+"""The maximum number of starters that are cached, and of designs whose weights are cached. A device
+uses about twenty starters for each metric."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -108,7 +119,16 @@ def proper_divisors(points: int) -> Row:
 def multipliers(points: int, order: int) -> tuple[int, ...]:
     """Return the multipliers of a starter: the smallest unit of each coset of a group.
 
-    The group consists of the units u with u**order = 1 modulo v, and of their negatives.
+    The group consists of the units u with u**order = 1 modulo v, and of their negatives. A coset
+    consists of all products of one unit with the members of the group. For instance, for v = 7 and
+    the order 1, the group is {1, 6}, its cosets are {1, 6}, {2, 5} and {3, 4}, and the multipliers
+    are 1, 2 and 3.
+
+    Args:
+        points: v, the number of values.
+        order: the number of units u with u**order = 1 modulo v that map the starter to itself; 1 if
+            v is not prime.
+
     """
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
     return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
@@ -116,15 +136,22 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=REMEMBERED)
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
-    """Return the values 0..v-1: first the s members of a starter, then all others.
+    """Return the values 0..v-1, sorted so that the s members of a starter come before all others.
 
     If v is prime, the values are listed coset by coset, for the group of units u with u**order = 1.
-    The cosets are sorted by their smallest values. The value 0 comes first if the order is above 1
-    and s is one more than a multiple of the order; otherwise, it comes last.
+    The cosets are sorted by their smallest values. The value 0 is in none of them. It comes first
+    if the order is above 1 and s is one more than a multiple of the order, and otherwise last.
 
     If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The result is a
-    list of 64-bit big-endian integers, one word for each value. The values are sorted by their
+    list of 64-bit big-endian integers (words), one for each value. The values are sorted by their
     words. If two words are equal, the lower value comes first.
+
+    Args:
+        points: v, the number of values.
+        block_size: s, the number of members of the starter.
+        order: as for `multipliers`.
+        starter: the number of the starter, from 0; always 0 if v is prime.
+
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -136,9 +163,10 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return the starters of a design: the number of each starter, with its weight.
+    """Return the weight of each starter of a design, keyed by the starter's number.
 
-    With these weights, any two values occur together equally often.
+    If starters are drawn with probabilities proportional to these weights, every pair of values is
+    equally likely to occur in a block.
     """
     divisors = proper_divisors(points)
     if not divisors:
@@ -154,9 +182,9 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights of some of the starters with which all pairs of values are balanced.
+    """Return weights of some of the starters, with which all pairs of values are balanced.
 
-    The result maps the number of a starter to its weight; it is None if there are no such weights.
+    The result maps the number of a starter to its weight. Return None if there are no such weights.
     """
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
@@ -167,7 +195,7 @@ def _weights(points: int, block_size: int, divisors: Row, starters: range) -> di
 
 
 def _alike(block: tuple[int, ...], divisor: int) -> int:
-    """Return the number of ordered pairs of a block that differ by a multiple of a divisor."""
+    """Return how many ordered pairs of a block's values differ by a multiple of a divisor."""
     counts = [0] * divisor
     for value in block:
         counts[value % divisor] += 1

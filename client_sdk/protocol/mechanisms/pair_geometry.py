@@ -1,32 +1,41 @@
-"""Pair geometry: two members of a set are drawn, and a report favors blocks around one or both.
+"""Pair geometry: two elements of a set are drawn, and the report is a block related to this pair.
 
-An input is a padded set of m different elements. Two of them are drawn, whatever the set is. A
-report is a block of elements: with a known probability it is drawn from the blocks that the pair
-favors, otherwise from the other blocks. If m is 2, the pair favors the blocks that contain at least
-one of the two elements. If m is larger, it favors those that contain exactly one of them.
+An input is a set of values, padded with dummies to exactly m different *elements*. The device draws
+two of them at random. A *block* is a set of elements that the question's definition determines. A
+pair *favors* some blocks: with a known probability, the device reports a random block that the
+drawn pair favors, and otherwise a random block that it does not favor. If m is 2, a pair favors the
+blocks that contain at least one of its two elements. If m is above 2, it favors the blocks that
+contain exactly one of the two.
 
-A block with N of the m elements is favored by N (m - N) of the m (m - 1) / 2 pairs, at most by
-floor(m**2 / 4) of them, and by no pair if N is 0. Because the draw hides the set, the ratio of the
-probabilities of a block, given a pair, may be 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4).
-For m up to 3, every block with some of the elements, but not all 3, is then e**epsilon times as
-likely as a block with none: such a channel is nearly optimal.
+An observer of the report does not know which pair was drawn, so a single pair may favor its blocks
+more strongly than epsilon allows for a set. Suppose that m is above 2, and that a block contains N
+elements of the set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. This number is
+at most floor(m**2 / 4), and 0 if N is 0. Given the pair, a favored block may therefore be r times
+as likely as another, with r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4). For instance,
+if m is 4, at most 4 of the 6 pairs favor a block, and r is 1 + 1.5 (e**epsilon - 1). If m is 2 or
+3, a block that any pair of the set favors is exactly e**epsilon times as likely as a block that
+contains no element of the set. This makes the channel nearly optimal.
 
-A block is the elements on a hyperplane of PG(t-1, q). Elements are points of which no three lie on
-a line, so that the same number of blocks contains any one, any two, and any three of them. Whether
-a block contains an element therefore depends on whether the element is in the set, and not on the
-set's other members: the shares are unbiased. A block design without this property for triples
-would bias them.
+Elements are points of the projective geometry PG(t-1, q), and each block consists of the elements
+on one hyperplane. No three of the points lie on a line. Therefore every element is contained in
+equally many blocks, as is every pair and every triple of elements. The probability that a reported
+block contains an element therefore depends only on whether the element is in the set, and not on
+the other elements of the set. This makes the estimated shares unbiased. If triples were contained
+in different numbers of blocks, the estimates would be biased.
 
-The points are those of a product of elliptic paraboloids. Element x has the n digits a, b, c, … in
-base q, and the vector (1, a, b, …, a*a - w*b*b, …), where w is the least non-residue: one more
-coordinate for every two digits. If n is odd, the last digit's square is the last coordinate. On a
-line, such a square form is constant or takes each value at most twice, and it is constant only if
-both of its digits are. Three points of a line therefore have all digits in common.
+To find its point, an element is written as a number in base q, with n digits a, b, c, d, ... Its
+vector is (1, a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for
+every two digits. Here, w is the smallest number that is not a square modulo q. If n is odd, the
+form of the last digit is its square. No three such points lie on a line, for this reason: along a
+line, every coordinate changes linearly, but the form of two digits changes quadratically if a digit
+changes, because a*a - w*b*b is 0 only if a and b are 0. A linear and a quadratic function agree at
+no more than two points. Three elements on a line would therefore have all digits in common.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
-differential privacy" (all blocks of a size, weighted by whether they meet the set); Mukhopadhyay
-1978, "Lower bounds on m_r(r, s)" (products of caps); Feldman, Nelson, Nguyen & Talwar 2022,
-"Private frequency estimation via projective geometry" (hyperplanes as reports).
+differential privacy" (whose blocks are all sets of one size, weighted by whether they contain an
+element of the answer); Mukhopadhyay 1978, "Lower bounds on m_r(r, s)" (points of which no three lie
+on a line); Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
+geometry" (hyperplanes as reports).
 """
 
 from __future__ import annotations
@@ -50,21 +59,23 @@ MOST_SYMBOLS: Final = 2**18
 """The maximum number of blocks. A tally (64-bit counters) takes at most 2 MB."""
 
 MOST_PRIME: Final = 61
-"""The largest prime whose four-dimensional geometry has at most `MOST_SYMBOLS` hyperplanes."""
+"""The largest prime that is tried. With the next prime, PG(3, q) would have more hyperplanes than
+`MOST_SYMBOLS`.
+"""
 
 GOOD_ENOUGH: Final = Fraction(102, 100)
-"""The maximum of a variance divided by the minimum, as in `designs`."""
+"""A geometry is good enough if its variance is at most this many times the smallest variance."""
 
 PAIR: Final = 2
 
 
 class PairBlocks(NamedTuple):
-    """The blocks of a geometry, for padded sets of m elements.
+    """The number of blocks of a geometry, and the figures that follow from it.
 
     Attributes:
-        prime: q, odd.
-        dimension: t, the number of coordinates of a point.
-        drawn: m, at least 2.
+        prime: q, an odd prime.
+        dimension: t, the number of coordinates of a point's vector.
+        drawn: m, the number of elements of a padded set, at least 2.
 
     """
 
@@ -74,7 +85,7 @@ class PairBlocks(NamedTuple):
 
     @property
     def each(self) -> int:
-        """The number of blocks with only the first element of a pair: as many as points off it."""
+        """The number of blocks that contain one element of a pair but not the other: q**(t - 2)."""
         return int(self.prime ** (self.dimension - PAIR))
 
     @property
@@ -88,16 +99,27 @@ class PairBlocks(NamedTuple):
         return 2 * self.each + (self._through(2) if self.drawn == PAIR else 0)
 
     def pair_ratio(self, ratio: Fraction) -> Fraction:
-        """Return the worst ratio of pairs that gives sets the worst ratio ``ratio``."""
+        """Return how many times as likely a block may be if the drawn pair favors it.
+
+        With the returned number, called r in the module docstring, a block is at most ``ratio``
+        times as likely for one set as for another.
+        """
         return 1 + (ratio - 1) / self.most_pairs
 
     @property
     def most_pairs(self) -> Fraction:
-        """The maximum share of a set's pairs that favor the same block."""
+        """The maximum share of a set's pairs that favor one block; for instance, 4/6 if m is 4."""
         return Fraction(1) if self.drawn == PAIR else Fraction(self.drawn**2 // 4, comb(self.drawn, 2))
 
     def support(self, keep: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the probabilities that a block contains an element of the pair, and any other."""
+        """Return the probabilities that a reported block contains two kinds of elements.
+
+        The first result is for an element of the drawn pair; the second, for any other element.
+
+        Args:
+            keep: the probability that the drawn pair favors the reported block.
+
+        """
         both = self._through(2) if self.drawn == PAIR else 0
         with_third = 2 * (self._through(2) - self._through(3)) + (self._through(3) if self.drawn == PAIR else 0)
         own, other = (
@@ -108,20 +130,32 @@ class PairBlocks(NamedTuple):
         return own, other
 
     def rare_variance(self, odds: Fraction) -> Fraction:
-        """Return n times the variance of the share of a rare value at e**epsilon = ``odds``."""
+        """Return the variance of a rare value's estimated share, times the number of reports.
+
+        Args:
+            odds: e**epsilon.
+
+        """
         weight = self.pair_ratio(odds) * self.favored
         own, other = self.support(weight / (weight + self.number - self.favored))
         return other * (1 - other) * self.drawn**2 / (2 * (own - other)) ** 2
 
     def _through(self, elements: int) -> int:
-        """Return the number of blocks that contain a given number of elements, up to 3."""
+        """Return the number of blocks that contain all of 0, 1, 2 or 3 given elements."""
         return int((self.prime ** (self.dimension - elements) - 1) // (self.prime - 1))
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the fewest blocks with nearly the least variance for sets of ``drawn`` of ``values``.
+    """Return the geometry with the fewest blocks among those with nearly the smallest variance.
 
-    Return None if there are none: sets of one member have no pairs.
+    Return None if there is no such geometry, for instance because ``drawn`` is 1 and a set of one
+    element has no pairs.
+
+    Args:
+        values: the number of the question's values.
+        drawn: m, the number of elements of a padded set.
+        odds: e**epsilon.
+
     """
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:
@@ -145,11 +179,11 @@ class PairGeometry(Channel):
     """The channel from a padded set to a block.
 
     Attributes:
-        inputs: K, the number of values and dummies; a set is padded to m different ones.
+        inputs: K, the number of elements: the question's values, and m dummies.
         prime: q, an odd prime.
-        dimension: t, the number of coordinates of a point.
-        drawn: m, the number of members and dummies in a padded set, two of which are drawn.
-        keep_numerator: the probability that the drawn pair favors the block, times 2**64.
+        dimension: t, the number of coordinates of a point's vector.
+        drawn: m, the number of elements of a padded set.
+        keep_numerator: the probability that the drawn pair favors the reported block, times 2**64.
 
     """
 
@@ -165,7 +199,7 @@ class PairGeometry(Channel):
     _residue: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Number the points of the geometry, and find the least non-residue."""
+        """Prepare the geometry, and find w, the smallest number that is not a square modulo q."""
         geometry = ProjectiveGeometry(self.inputs, self.prime, self.dimension, self.keep_numerator)
         squares = {root * root % self.prime for root in range(self.prime)}
         object.__setattr__(self, "blocks", PairBlocks(self.prime, self.dimension, self.drawn))
@@ -174,10 +208,11 @@ class PairGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> PairGeometry:
-        """Return the channel of the blocks that `best_blocks` selects.
+        """Return the channel for a question about sets, with the geometry from `best_blocks`.
 
         Raises:
-            ValueError: if sets have at most one member, or too many values.
+            ValueError: if a set has at most one value, or if there are too many values to choose
+                from.
 
         """
         values, drawn = request.size - 1, request.kind.drawn
@@ -188,7 +223,7 @@ class PairGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> PairGeometry:
-        """Return the channel with the largest keep-probability within the requested epsilon."""
+        """Return the channel that favors the blocks of a pair as strongly as epsilon allows."""
         weight = blocks.pair_ratio(epsilon.odds) * blocks.favored
         keep = int(COIN_SCALE * weight / (weight + blocks.number - blocks.favored))
         return cls(inputs, blocks.prime, blocks.dimension, blocks.drawn, keep)
@@ -200,7 +235,7 @@ class PairGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel's law."""
+        """The integers that determine all probabilities of the channel, by name."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -211,13 +246,16 @@ class PairGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio between a set most of whose pairs favor a block, and a set without any."""
+        """The largest ratio of a block's probabilities, given two different sets.
+
+        As many pairs as possible of the first set favor the block, and none of the second set.
+        """
         others = self.symbols - self.blocks.favored
         of_pair = Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.blocks.favored)
         return 1 + (of_pair - 1) * self.blocks.most_pairs
 
     def vector(self, element: int) -> tuple[int, ...]:
-        """Return the point of an element: t coordinates, the first of which is 1."""
+        """Return an element's vector: 1, its digits in base q, and a form for every two digits."""
         prime, digits = self.prime, 2 * (self.dimension - 1) // 3
         rest, own = element, []
         for _ in range(digits):
@@ -228,7 +266,7 @@ class PairGeometry(Channel):
         return (1, *own, *forms)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given) for a padded set of m different inputs."""
+        """Return P(symbol | given): the probability of a block, given a padded set."""
         inside = sum(self.contains(symbol, each) for each in given)
         pairs = inside * (self.drawn - inside) + (comb(inside, 2) if self.drawn == PAIR else 0)
         favoring, keep = Fraction(pairs, comb(self.drawn, 2)), Fraction(self.keep_numerator, COIN_SCALE)
@@ -241,15 +279,18 @@ class PairGeometry(Channel):
         return sum(a * b for a, b in vectors) % self.prime == 0
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few elements of a block; of all elements if the block has none."""
+        """Return the first few elements of a block.
+
+        If the block contains no element, return the first few of all elements.
+        """
         inside = (each for each in range(self.inputs) if self.contains(symbol, each))
         return list(islice(inside, MOST_LIKELIEST)) or list(range(self.inputs))[:MOST_LIKELIEST]
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return a block that a random pair of elements favors, or, for a lie, does not favor.
+        """Draw a pair of elements; return a block that it favors or, for a lie, does not favor.
 
-        Both blocks are always drawn. The blocks of a pair are numbered: those with only the first
-        element, those with only the second, those with both, and those with neither.
+        A favored block and another block are always both drawn. If only one of them were drawn, the
+        time of the draw could reveal whether the report is a lie.
         """
         first = coins.below(self.drawn)
         steps = 1 + coins.below(self.drawn - 1)
@@ -260,11 +301,24 @@ class PairGeometry(Channel):
         return self.block(value[first], value[(first + steps) % self.drawn], place)
 
     def block(self, first: int, second: int, place: int) -> int:
-        """Return the block at a place, from 0 to `symbols` - 1, for two different elements.
+        """Return one of all blocks, which are listed in an order that depends on a pair.
 
-        A block is a vector up to a factor. Its products with the two elements are (0, 1), (1, 0),
-        (0, 0) or (1, 1 …), and all of its coordinates are free but two: the first one, and that of
-        the first digit in which the elements differ. These two follow from the products.
+        First come the blocks that contain only the first element of the pair, then those that
+        contain only the second, then those that contain both, and finally those that contain
+        neither.
+
+        A block's hyperplane is given by a vector, and contains the points whose inner product with
+        this vector is 0. Any multiple of the vector gives the same hyperplane. The vector is chosen
+        so that its products with the two elements are (0, 1), (1, 0), (0, 0), or (1, c) with c from
+        1 to q - 1. All its coordinates except two are then free, and the place in the list gives
+        their values. The two others are the first coordinate, and the one at the first digit in
+        which the two elements differ. They are computed from the two products.
+
+        Args:
+            first: an element.
+            second: another element.
+            place: the index of the block in this order, from 0 to `symbols` - 1.
+
         """
         prime, each = self.prime, self.blocks.each
         both = self.geometry.common
