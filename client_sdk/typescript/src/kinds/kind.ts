@@ -9,7 +9,7 @@ export interface Domain {
   readonly expected: string;
   /** The number of possible answers; 0 if they are numbers, which are rounded to a grid. */
   readonly size: number;
-  /** Return the input for an invalid answer. Without this method, the input is drawn uniformly. */
+  /** Draw the input that replaces an invalid answer. Without this method, every input is equally likely. */
   draw?(coins: Coins): number;
   /** Return the input symbol for an answer; undefined if the answer is invalid. */
   encode(answer: unknown, coins: Coins): number | undefined;
@@ -18,8 +18,8 @@ export interface Domain {
 }
 
 /**
- * Creates a question's domain, for a channel with this number of inputs. For a pair, `kinds` creates its two
- * domains.
+ * Creates a question's domain, for a channel with the given number of inputs. A kind whose answers are pairs uses
+ * `kinds` to create the domain of each part.
  */
 export type Kind = (definition: DomainDefinition, inputs: number, kinds: Kinds, vectors?: Vectors) => Domain;
 

@@ -17,10 +17,15 @@ export const category: Kind = named;
 export const ordinal: Kind = category;
 
 /**
- * A set of values. It is padded to its maximum size with different dummies, and one of its elements is drawn at random
- * and reported. This draw makes the set more private, too. If the channel has as many inputs as there are values, one
- * of all values is drawn instead, and the report says whether the set contains it: input 2 j + 1 is yes to value j, and
- * 2 j is no. If the channel has inputs for pairs of K elements, K * K in all, two elements are drawn.
+ * A set of values. The number of the channel's inputs decides what a device does:
+ *
+ * - One input for each element, which is a value or a dummy: it pads its set to the maximum size with different
+ *   dummies, and draws one of the set's elements, which is the input.
+ * - As many inputs as values: it draws one of all values. The input is yes if the set contains the value, and otherwise
+ *   no. Yes to value j is 2 j + 1, and no is 2 j.
+ * - K * K inputs for K elements: it pads its set and draws two of the set's elements, a and b. The input is a * K + b.
+ *
+ * Nobody who sees a report knows what was drawn. The draw therefore protects the set in addition to the noise.
  */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];
@@ -28,7 +33,7 @@ export const set: Kind = (definition, inputs) => {
   const places = asks ? inputs : most;
   const [elements, isOfPairs] = inputs > members.size + most ? [Math.sqrt(inputs), true] : [inputs, false];
 
-  /** Return the input of a drawn element, or of two, given the element at each place. */
+  /** Draw one place or two, and return the input. The function `at` returns what is at a place. */
   function drawn(at: (place: number) => number, coins: Coins): number {
     const place = pick(coins, places);
     return isOfPairs ? elements * at(place) + at((place + 1 + pick(coins, places - 1)) % places) : at(place);

@@ -25,7 +25,7 @@ export const number: Kind = (definition, inputs) => {
   };
 };
 
-/** Return a function that prints the range between two thresholds. */
+/** Return a function that describes an input: the range between two thresholds. */
 function cellsOf(ends: readonly Rational[]): Domain["label"] {
   return (input, say) => {
     const [low, high] = [0, 1].map((end) => written(ends[input + end]!, DECIMALS, say));
@@ -52,7 +52,7 @@ export const count: Kind = (definition, inputs) => {
   };
 };
 
-/** Return a function that prints a point of a grid, with enough decimals to distinguish thousandths of the range. */
+/** Return a function that describes an input: a grid point, with decimals for thousandths of the range. */
 function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string): Domain["label"] {
   const [range, unit] = difference(high, low);
   let decimals = 0;
@@ -68,7 +68,7 @@ function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string)
 }
 
 /**
- * Return one of the two grid points next to a number. The nearer point is more likely. This draws one coin.
+ * Draw one of the two grid points next to a number, with one coin. The nearer point is more likely.
  *
  * A number outside the range is invalid or, with `clip`, counts as the nearer end. Grid points have equal distances,
  * either as numbers x or as log(1 + x).

@@ -1,5 +1,5 @@
 /**
- * Balanced designs: a report names a block of s values, and every two values share the same number of blocks.
+ * Balanced designs: a report names a block of s values. Every pair of values is contained in equally many blocks.
  *
  * Sources: Park, Nam & Lee 2023, section IV; Wilson 1972, "Cyclotomy and difference families in elementary abelian
  * groups", section 3 (blocks for a prime number of points).
@@ -35,7 +35,7 @@ export const balancedDesign: Mechanism = (integers) => {
   return {
     inputs,
     symbols: starters.length * factors.length * points,
-    /** Always draw a member and a non-member. The draw of the base block does not depend on the value. */
+    /** A member and a non-member of the base block are always both drawn. Neither draw depends on the value. */
     perturb(value, coins) {
       const drawn = coins.below(total * BigInt(factors.length));
       const place = Number(drawn / total);
@@ -46,7 +46,7 @@ export const balancedDesign: Mechanism = (integers) => {
       const element = values(starter)[kept ? member : blockSize + lie]!;
       return (starter * factors.length + place) * points + modulo(value - factors[place]! * element, points);
     },
-    /** A block may contain no input, because there are more points than inputs. All inputs are then equally likely. */
+    /** If there are more points than inputs, a block may contain no input. All inputs are then equally likely. */
     likeliest(symbol) {
       const base = Math.floor(symbol / points);
       const members = values(Math.floor(base / factors.length)).slice(0, blockSize);
@@ -57,7 +57,7 @@ export const balancedDesign: Mechanism = (integers) => {
   };
 };
 
-/** Return the smallest unit of each coset of the group of -1 and the units of an order. */
+/** Return the smallest unit of each coset of a group: the units with unit^order = 1, and their negatives. */
 function multipliers(points: number, order: number): number[] {
   const signed = subgroup(points, order).flatMap((unit) => [unit, points - unit]);
   return cosets(points, [...new Set(signed)])

@@ -1,5 +1,5 @@
 /**
- * Bands that move with the answer: square wave and optimal mean.
+ * Square wave and optimal mean: the symbols in a band around the answer are more likely than all others.
  *
  * Source: Li et al. 2020, "Estimating numerical distributions under local differential privacy", section 5.
  */
@@ -8,17 +8,17 @@ import { big, list, range, small, upTo, type Channel, type Integers, type Mechan
 import type { Coins } from "../coins.js";
 
 /**
- * Bands of symbols, all of the same width, one for each place: the answer's position on a grid. Symbols within the
- * band of the answer are reported with one probability, and all others with a lower one.
+ * One band of symbols for each place. A place is a possible position of the answer, and all bands have the same width.
+ * Each symbol within the band of the answer has the same probability, and each other symbol has a lower one.
  */
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
-  /** Return the first and the last place whose band contains a symbol. */
+  /** Return the first and the last place whose bands contain a symbol. */
   places(symbol: number): readonly [number, number];
   /**
-   * Return the symbol that the random number `drawn`, from 0 to total - 1, selects. The steps are the same inside
-   * and outside the band.
+   * Return the symbol that the random number `drawn`, from 0 to total - 1, selects. The computation is the same for
+   * symbols within the band and for others.
    */
   pick(place: number, drawn: bigint): number;
 }
@@ -39,7 +39,7 @@ function bandsOf(places: number, integers: Integers): Bands {
   };
 }
 
-/** Return the channel of a band that moves evenly. This draws one coin. */
+/** Return the channel in which every input is a place. It draws one coin. */
 export const squareWave: Mechanism = (integers) => {
   const inputs = small(integers, "inputs");
   const { symbols, total, pick, places } = bandsOf(inputs, integers);
@@ -52,8 +52,8 @@ export const squareWave: Mechanism = (integers) => {
 };
 
 /**
- * Return the channel of bands at uneven places (knots). The first coin selects one of two bands; the second, the
- * symbol.
+ * Return the channel in which only some inputs, at uneven distances, are places (knots). The first coin selects one of
+ * the two knots around the input, and the second coin selects the symbol.
  */
 export const optimalMean: Mechanism = (integers): Channel => {
   const steps = list(integers, "steps").map(Number);

@@ -1,6 +1,6 @@
 /**
- * Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a block of values, which is a base block
- * whose values are all shifted by the same number.
+ * Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a block of values. A block is made from a
+ * base block by adding the same number to all of its values, modulo the number of values.
  */
 
 import { big, modulo, rising, small, type Channel, type Mechanism } from "../channel.js";
@@ -17,11 +17,11 @@ export const cyclicDesign: Mechanism = (integers) =>
     big(integers, "keep_numerator"),
   );
 
-/** Return the channel of all shifts of the base blocks. A member and a non-member of a block are always drawn. */
+/** Return the channel of all shifts of the base blocks. It always draws both a member and a non-member of a block. */
 export function cyclic(inputs: number, blockSize: number, baseBlocks: number, keep: bigint): Channel {
   const orders = new Map<number, number[]>();
 
-  /** Return all values: the members of a base block, then the others, each in ascending order. */
+  /** Return all values: first the members of a base block, then the others, both in ascending order. */
   function order(index: number): number[] {
     const known = orders.get(index);
     if (known) return known;

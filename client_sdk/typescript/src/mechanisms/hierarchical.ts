@@ -1,4 +1,4 @@
-/** A tree whose leaves are the ordered answers: a coin draws a level, and a channel reports the answer's node on it. */
+/** A tree whose leaves are the answers in order. A coin selects a level, and a channel perturbs the node on it. */
 
 import { list, range, small, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";

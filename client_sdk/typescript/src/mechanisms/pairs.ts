@@ -1,8 +1,8 @@
 /**
- * Pair geometry: two members of a padded set are drawn, and the report is a block around one or both of them.
+ * Pair geometry: two elements of a padded set are drawn. The report is a block that most likely contains one or both.
  *
- * An element is a point of which no three lie on a line; a block is the elements on a hyperplane of PG(t-1, q). The pair
- * (a, b) of K elements is the input a * K + b, which the kind has drawn.
+ * Each element is a point of PG(t-1, q), and no three of these points lie on a line. A block consists of the elements
+ * on one hyperplane. The kind `set` draws the pair of elements: a and b of K elements are the input a * K + b.
  */
 
 import { big, modulo, range, small, type Mechanism } from "../channel.js";
@@ -19,7 +19,7 @@ export const pairGeometry: Mechanism = (integers) => {
   const squares = new Set(range(0, prime - 1).map((root) => (root * root) % prime));
   const residue = range(0, prime - 1).find((value) => !squares.has(value))!;
 
-  /** Return the point of an element: 1, its digits, and a square form of every two digits. */
+  /** Return an element's vector: 1, its digits in base q, and a quadratic form of every two digits. */
   function vector(element: number): number[] {
     const digits = range(1, Math.floor((2 * (dimension - 1)) / 3)).map((place) => digit(element, place - 1));
     const forms = range(0, dimension - 2 - digits.length).map((place) => {
@@ -33,7 +33,10 @@ export const pairGeometry: Mechanism = (integers) => {
     return Math.floor(integer / prime ** place) % prime;
   }
 
-  /** Return the products of a place's block with both elements, and its free coordinates. */
+  /**
+   * Return how to compute the block at a place, where a pair's favored blocks come first: the inner products of its
+   * vector with the vectors of both elements, and all coordinates that the products do not determine, as one integer.
+   */
   function split(place: number): [number, number, number] {
     if (place < 2 * each) return place < each ? [0, 1, place] : [1, 0, place - each];
     const rest = place - 2 * each - both;
@@ -44,7 +47,7 @@ export const pairGeometry: Mechanism = (integers) => {
   return {
     inputs: elements * elements,
     symbols,
-    /** A favored block and another one are drawn in either case. */
+    /** A place of a favored block and a place of another block are always both drawn. */
     perturb(value, coins) {
       const kept = coins.bernoulli(keep);
       const member = pick(coins, favored);

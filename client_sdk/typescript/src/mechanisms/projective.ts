@@ -58,9 +58,9 @@ export interface Geometry {
   readonly powers: readonly number[];
   /** The first point with m digits after its leading 1, for m from 0 to t. */
   readonly firsts: readonly number[];
-  /** Return a point's canonical vector. */
+  /** Return a point's canonical vector, read as an integer in base q. */
   number(point: number): number;
-  /** Return the point of a vector, which is divided by its first coordinate other than 0, always in as many steps. */
+  /** Return the point of any vector other than 0, canonical or not. The number of steps is always the same. */
   point(vector: number): number;
 }
 

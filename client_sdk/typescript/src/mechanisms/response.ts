@@ -17,8 +17,8 @@ function likeliest(symbol: number): number[] {
 export const oneBit: Mechanism = randomizedResponse;
 
 /**
- * Randomized response about one of several values, which the kind has drawn. Symbol 2 j + 1 is yes to value j; 2 j,
- * no.
+ * Randomized response about one of several values. The kind draws the value j, and the channel perturbs its yes or no.
+ * Symbol 2 j + 1 is yes, and 2 j is no.
  */
 export const oneOf: Mechanism = (integers) => {
   const [keep, inputs] = [big(integers, "keep_numerator"), small(integers, "inputs")];
@@ -29,8 +29,8 @@ export const kAryRandomizedResponse: Mechanism = (integers) =>
   kAry(small(integers, "inputs"), big(integers, "keep_numerator"));
 
 /**
- * Return the channel that reports the true value or another one. The other one is always drawn, even if it is not
- * used.
+ * Return the channel that reports the true value or, at random, another one. The other value is always drawn, even if
+ * it is not reported.
  */
 export function kAry(inputs: number, keep: bigint): Channel {
   return {

@@ -69,7 +69,7 @@ function rotated(half: number, other: number, shift: number): number {
   return shift ? (half << shift) | (other >>> (32 - shift)) : half;
 }
 
-/** By how many bits rho rotates each lane, and to which place pi moves it. */
+/** The number of bits by which step rho rotates each lane, and the place to which step pi moves it. */
 const SHIFTS = new Uint8Array(25);
 const TARGETS = new Uint8Array(25);
 for (let step = 0, x = 1, y = 0; step < 24; step++) {

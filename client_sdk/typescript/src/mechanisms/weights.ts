@@ -8,8 +8,8 @@
 import { list, range, small, sums, upTo, type Mechanism } from "../channel.js";
 
 /**
- * Return the channel that adds symmetric noise. A sum beyond an end of the grid counts as the end. This draws one
- * coin.
+ * Return the channel that adds symmetric noise. A sum beyond an end of the grid counts as the end. The channel draws
+ * one coin.
  */
 export const laplace: Mechanism = (integers) => {
   const [inputs, reach, weights] = [small(integers, "inputs"), small(integers, "reach"), list(integers, "weights")];
@@ -31,7 +31,7 @@ export const laplace: Mechanism = (integers) => {
 
 export const gaussian: Mechanism = laplace;
 
-/** Return the channel of a table with one row of weights per input. This draws one coin. */
+/** Return the channel of a table with one row of weights for each input. The channel draws one coin. */
 export const exponential: Mechanism = (integers) => {
   const [inputs, weights] = [small(integers, "inputs"), list(integers, "weights")];
   const rows = Array.from({ length: inputs }, (_, row) => sums(weights.slice(row * inputs, (row + 1) * inputs)));
