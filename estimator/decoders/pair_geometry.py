@@ -1,9 +1,13 @@
-"""The inverse of pair geometry: how many reported blocks contain each element of padded sets.
+"""The inverse of pair geometry: shares of elements, from the number of blocks that contain them.
 
-A report's block contains an element with one of two probabilities, which depend only on whether the
-element is in the set. The number of such reports is therefore binomial, as in `support`. Other
-statistics of a tally also depend on which elements occur together: an element has no law of its
-own, and the law of the blocks does not follow from shares.
+In this channel, a device pads its set with dummies to m elements, and reports a block of elements
+(`client_sdk.protocol.mechanisms.pair_geometry`). The reported block contains a given element with
+one of two probabilities: a higher one if the element is in the set, and a lower one if not. The
+number of reported blocks that contain the element is therefore binomial, as in `support`.
+
+The probability of a single block, in contrast, depends on which elements occur together in sets. It
+can be computed neither from one element nor from the shares of all elements, so `symbol_law` and
+`expectations` raise errors.
 """
 
 from __future__ import annotations
@@ -27,11 +31,12 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elements:
-    """The relation between blocks and the elements that they contain.
+    """An `Incidence` that states which blocks contain which elements.
 
     Attributes:
-        geometry: the relation between all points of the geometry.
-        points: the point of each element, shape (k,).
+        geometry: the orthogonal points of each point of the geometry. A point also stands for a
+            block, which contains the elements whose points are orthogonal to it.
+        points: the number of the point of each element, shape (k,).
 
     """
 
@@ -47,11 +52,11 @@ class Elements:
         return cls(Orthogonality.from_channel(every), np.array([every.point(number) for number in numbers]))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return the sum of the scores of the blocks that contain each element, shape (..., k)."""
+        """Return, for each element, the sum of the scores of the blocks with it, shape (..., k)."""
         return self.geometry.of_values(scores)[..., self.points]
 
     def of_symbols(self, shares: Floats) -> Floats:
-        """Return the sum of the shares of the elements of each block, shape (..., m)."""
+        """Return, for each block, the sum of the shares of its elements, shape (..., m)."""
         of_points = np.zeros((*shares.shape[:-1], self.geometry.firsts[-1]))
         of_points[..., self.points] = shares
         return self.geometry.of_values(of_points)
@@ -59,15 +64,18 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class PairShares:
-    """An `Inverse` for padded sets. An element's share is that of a randomly drawn element.
+    """An `Inverse` for padded sets of m elements.
+
+    If one element of each set is drawn at random, an element's share is the share of draws that
+    yield it. An element that is in every set therefore has the share 1 / m, not 1.
 
     Attributes:
-        balanced: the inverse of a channel in which a block supports one element instead of two. Its
-            probability that a block contains an element, if every device has this element, is set
-            so that shares are unbiased.
-        lightest: the smallest probability of a block.
-        ratio: the largest probability of a block, divided by the smallest.
-        drawn: m, the number of elements of a set; a member has the share 1 / m.
+        balanced: the inverse to which the methods delegate. The probability that a block contains
+            an element is a linear function of the element's share. It is specified by its values at
+            the shares 0 and 1, although no share exceeds 1 / m.
+        lightest: the smallest probability of a block, given any set.
+        ratio: the largest probability of a block, given any set, divided by the smallest.
+        drawn: m, the number of elements of a padded set.
 
     """
 
@@ -85,7 +93,7 @@ class PairShares:
         return self.balanced.standard_errors(counts, reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, which follow from binomial support counts."""
+        """Return the ends of the shares' intervals, from intervals for binomial counts."""
         return self.balanced.intervals(counts, reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
@@ -93,11 +101,11 @@ class PairShares:
         return self.balanced.contrast(weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores for the sender's answer and for other values."""
+        """Return a report's mean squared score: for the true answer's share, and other shares."""
         return self.balanced.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the smallest and the largest score of a report, each of shape (1,)."""
+        """Return the score of a block without an element, and with it, each of shape (1,)."""
         return self.balanced.extremes()
 
     def support_counts(self, counts: Counts) -> Counts:
@@ -105,37 +113,42 @@ class PairShares:
         return self.balanced.support_counts(counts)
 
     def chances(self) -> tuple[float, float]:
-        """Return the probabilities that a block contains an element outside the set, and within."""
+        """Return two probabilities that a reported block contains a given element.
+
+        The first is for an element that is not in the set, and the second for one that is.
+        """
         other, own = self.balanced.support.other, self.balanced.support.own
         return float(other), float(other + (own - other) / self.drawn)
 
     def symbol_law(self, shares: Floats) -> Never:  # noqa: ARG002 of other channels
-        """Refuse, because the law depends on which elements occur together."""
+        """Raise TypeError: probabilities of blocks depend on which elements occur together."""
         raise TypeError("shares of elements do not determine the law of blocks")
 
     def expectations(self, scores: Floats) -> Never:  # noqa: ARG002 of other channels
-        """Refuse, because expected scores depend on all elements of a set."""
+        """Raise TypeError: expected scores depend on all elements of a set."""
         raise TypeError("an element alone does not determine the law of blocks")
 
 
 def inverse(channel: PairGeometry) -> PairShares:
-    """Return the inverse of a channel."""
+    """Return the inverse of a pair-geometry channel."""
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     of_pair, other = channel.blocks.support(keep)
     others = (1 - keep) / (channel.symbols - channel.blocks.favored)
     block = Block(float(keep / channel.blocks.favored), float(others))
-    # one drawn element of m has twice the weight 1 / m in the drawn pairs
+    # an element with the share s is in the drawn pair with probability 2 s, because pairs have two
+    # elements; `own` is the value of the linear function at s = 1
     support = Support(own=other + 2 * (of_pair - other), other=other)
     balanced = Balanced(support, block, Elements.from_channel(channel))
     return PairShares(balanced, float(others), float(channel.worst_ratio), channel.drawn)
 
 
 def sampler(channel: PairGeometry) -> Sampler:
-    """Return a sampler of tallies.
+    """Return a sampler of tallies, which simulates the reports of many devices at once.
 
-    The sampler takes the number of devices that drew each pair, shape (K * K,): elements a and b
-    have the index a * K + b. A device reports a block drawn from all blocks, or one that its pair
-    favors, which is found by drawing from all blocks until one is.
+    The sampler takes the number of devices that drew each pair of elements, shape (K * K,). The
+    pair of elements a and b has the index a * K + b. Each device reports, with a known probability,
+    a block that its pair favors, and otherwise a block drawn from all blocks. To find a favored
+    block, the sampler draws from all blocks until the pair favors the drawn one.
     """
     symbols, favored, prime = channel.symbols, channel.blocks.favored, channel.prime
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
