@@ -1,40 +1,44 @@
 """Tests for changes of quantiles between windows, computed from the counts of symbols.
 
-The estimate of a quantile comes from a smoothed histogram, so the distribution of its error is
-unknown. A test therefore replaces the quantile with a share: the share of answers above a
-threshold. The threshold is the quantile over all compared windows together. If this share rises
-from one window to another, the quantile has risen. For instance, if the median of all windows is
-400 ms, the test compares the shares of answers above 400 ms.
+A quantile is estimated from a smoothed histogram, and the distribution of the error of this
+estimate is unknown. The test therefore uses a share instead: the share of answers above a
+threshold, where the threshold is the quantile over all compared windows together. If this share
+rises from one window to another, the quantile has risen. For instance, if the median of all windows
+is 400 ms, the test compares the shares of answers above 400 ms.
 
-**The tested share.** The share above a single number cannot be estimated without bias. The scores
-of symbols (`estimator.distribution_intervals.ranges`) give an unbiased estimate of the mean of the
-distribution function F over a range of the grid. The test uses 1 minus this mean. This is the share
-above a threshold that is drawn uniformly from the range: an answer below the range counts as 0, an
-answer above it as 1, and an answer within it as a number between 0 and 1. If the distribution of
-answers does not change, neither does this share, for every population and every range.
+**The tested share.** The share of answers above a single number cannot be estimated without bias,
+because devices round their answers to a grid. The tested share is therefore the share above a
+threshold that is drawn uniformly from a range of the grid, such as from 380 to 420 ms: an answer
+below the range counts as 0, an answer above it as 1, and an answer within it as a number between 0
+and 1. This share is 1 minus the mean of the distribution function F over the range, which
+`estimator.distribution_intervals.ranges` estimates without bias. If the distribution of answers
+does not change, this share does not change either, whatever range is chosen.
 
-**The choice of the range.** Of all ranges of one width, a test uses the lowest one whose mean of F
-reaches the quantile's probability. A narrow range says more about the quantile itself, but its
-share has more noise. The width is therefore the narrowest for which every window has enough reports
-for a normal interval, and for which the standard error is at most `WIDER_ERROR` times that of the
-widest range. The choice depends only on the sum of all windows' counts, and on the number of
-reports of the smallest window. If nothing changed, the sum does not show which reports belong to
-which window, so the choice does not bias the test.
+**The choice of the range.** For each width, the candidate is the lowest range over which the mean
+of F is at least the quantile's probability, such as 1/2 for the median. A narrow candidate says
+more about the quantile itself, but its share has more noise. The test uses the narrowest candidate
+for which every window has enough reports for a normal interval, and whose share has a standard
+error of at most `WIDER_ERROR` times that of the widest candidate. The choice depends only on the
+sum of all windows' counts, and on the number of reports of the smallest window. If nothing changed,
+this sum does not show which reports belong to which window, so the choice does not bias the test.
 
-**The error.** The variance of a report's score is computed from the sum of the counts, because all
-windows have the same variance if nothing changed. A tested share p is a mean of numbers from 0 to
-1, so people's answers contribute at most p (1 - p) to this variance (Bhatia & Davis 2000). This is
-the lasting part of the error (`estimator.report.same_people`).
+**The error.** The variance of a report's score is computed from the sum of all windows' counts,
+because every window has the same variance if nothing changed. If the same people answer in every
+window, the differences between their answers cause the same error each time. A tested share p is a
+mean of numbers from 0 to 1, so these differences contribute at most p (1 - p) to the variance
+(Bhatia & Davis 2000). This maximum is used as the lasting part of the error, which is explained in
+`estimator.report.same_people`.
 
-**The reported change** is the weighted sum of the windows' own estimates of the quantile. Its
-interval is that of a difference between two quantiles: the quantile over the windows with positive
-weights, and that over the windows with negative weights. For a step at a window, these are the
-quantiles of all answers since that window, and of all earlier answers. Each of the two quantiles
-has an interval of 97.5%, so both intervals contain the true values at least 95% of the time, even
-if the same people answered (Bonferroni). The interval of the change is wider than the test would
-need. It may contain 0 although the test finds a change.
+**The reported change** is a weighted sum of the quantiles that are estimated in the single windows.
+Its interval is that of a difference between two quantiles: the quantile over the windows with
+positive weights, and the quantile over the windows with negative weights. For instance, if the test
+compares all answers from some window on with all earlier answers, these two are the quantiles of
+the later and of the earlier answers. Each of the two quantiles has an interval of 97.5%, so both
+intervals together contain the true values at least 95% of the time, even if the same people
+answered (Bonferroni). The interval of the change is therefore wider than the test requires, and may
+contain 0 although the test finds a change.
 
-If the estimate does not move in the same direction as the tested share, the p-value is 1.
+If the reported change and the change of the tested share have opposite signs, the p-value is 1.
 """
 
 from __future__ import annotations
@@ -59,22 +63,27 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import PAIR
 
 WIDER_ERROR: Final = 2.0
-"""The maximum standard error of a tested share, relative to that for a range of half the grid."""
+"""The maximum standard error of a tested share, divided by that for the widest range. The widest
+range covers at most half the grid.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileChanges:
     """Weighted sums of the quantiles of one question over several windows.
 
+    A weighted sum multiplies the figure of each window by a weight. For instance, the weights -1
+    and 1 yield the change from the first window to the second.
+
     Attributes:
         windows: the windows, each with the counts of its symbols.
         metric: the question.
-        probabilities: the probabilities of the quantiles.
+        probabilities: the probabilities of the quantiles, such as 0.5 for the median.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
-        tested: the weighted sums of the tested shares. A sum is 0 if the estimate of the quantile
-            moves in the opposite direction. Its interval is infinitely wide if a window has too few
-            reports for a normal interval.
+        tested: the weighted sums of the tested shares. A sum is replaced by 0 if the weighted sum
+            of the estimated quantiles has the opposite sign. Its interval is infinitely wide if
+            some window has too few reports for a normal interval.
 
     """
 
@@ -89,7 +98,15 @@ class QuantileChanges:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, statistic: str, weights: Floats
     ) -> QuantileChanges:
-        """Return the weighted sums of all quantiles that a statistic estimates."""
+        """Return the weighted sums of all quantiles of a statistic.
+
+        Args:
+            windows: the windows, each with the counts of its symbols.
+            metric: the question.
+            statistic: the name of the statistic under which the windows contain their quantiles.
+            weights: the weights of the windows in each sum, shape (sums, windows).
+
+        """
         quantiles = [window.figures(statistic) for window in windows]
         probabilities = [float(str(label)) for label in quantiles[0].labels]
         estimates = np.array([each.unbiased for each in quantiles])
@@ -114,10 +131,9 @@ class QuantileChanges:
     ) -> Figures:
         """Return the change of each quantile, with an interval of at least 95%.
 
-        See `Sums.figures` for the arguments.
-
-        An interval that does not contain the estimate is extended to it, because the estimate
-        decides the direction of the change.
+        The arguments are those of `Sums.figures`. If an interval does not contain the estimated
+        change, it is extended up to the estimate, because readers take the direction of the change
+        from the estimate.
         """
         pairs = [*zip(*place, strict=True)]
         lows, highs = np.array([self._interval(*pair) for pair in pairs]).T
@@ -126,7 +142,13 @@ class QuantileChanges:
         return Figures(like.labels, np.clip(lows, *ends), np.clip(highs, *ends), changes, **more)
 
     def _interval(self, of_sum: int, quantile: int) -> tuple[float, float]:
-        """Return the interval of a quantile's change."""
+        """Return the lower and the upper end of the interval of a quantile's change.
+
+        Args:
+            of_sum: the index of the row of weights.
+            quantile: the index of the quantile.
+
+        """
         more, less = np.maximum(self.weights[of_sum], 0.0), np.maximum(-self.weights[of_sum], 0.0)
         (low, high), (least, most) = (self._quantiles(tuple(each.tolist()))[quantile] for each in (more, less))
         size = float(more.sum())
@@ -147,15 +169,23 @@ class QuantileChanges:
 
 
 def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Floats) -> TallyRanges:
-    """Return the ranges of the weighted mean of several windows, as if it were a single tally.
+    """Return the weighted mean of several windows' tallies, in the form of a single tally.
 
     If the same people answer in several windows, the mean has a larger error than a single tally
-    with as many reports. Each estimate is therefore treated as one from fewer reports. Let c be the
-    weight of a window, divided by the sum of all weights, n the window's number of reports, and r
-    the fraction of the score's variance that may be the same in every window: for a mean p, at most
-    p (1 - p) divided by the variance. The number of reports is then
+    with as many reports. The error of each estimate is therefore computed as if there were fewer
+    reports. In the formula for their number,
 
-        1 / (sum of c² (1 - r) / n  +  r (sum of c / sqrt(n))²)
+        1 / (sum of c² (1 - r) / n  +  r (sum of c / sqrt(n))²),
+
+    c is the weight of a window divided by the sum of all weights, n is the number of reports in the
+    window, and r is the fraction of the score's variance that may be the same in every window. If
+    the mean of F over a range is p, r is p (1 - p) divided by this variance, but at most 1.
+
+    Args:
+        windows: the windows, each with the counts of its symbols.
+        metric: the question.
+        weights: the weight of each window, at least 0, shape (windows,).
+
     """
     weights = weights / weights.sum()
     counts = np.array([window.counts for window in windows], dtype=np.int64)
@@ -178,9 +208,9 @@ class ThresholdShares:
     """The share that is tested in place of each quantile, in several windows.
 
     Attributes:
-        windows: the shares, with the fresh and the lasting part of their errors.
-        is_enough: whether every window has enough reports for a normal interval of a share, shape
-            (quantiles,).
+        windows: the shares in all windows, with the fresh and the lasting part of their errors.
+        is_enough: for each quantile, whether every window has enough reports for a normal interval
+            of the share, shape (quantiles,).
 
     """
 
@@ -191,7 +221,14 @@ class ThresholdShares:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
     ) -> ThresholdShares:
-        """Return the share to test for each quantile, after choosing its range from all windows."""
+        """Return the share to test for each quantile, with a range chosen from all windows' counts.
+
+        Args:
+            windows: the windows, each with the counts of its symbols.
+            metric: the question.
+            probabilities: the probabilities of the quantiles.
+
+        """
         histogram = histogram_of(metric)
         counts = np.array([window.counts for window in windows], dtype=np.int64)
         reports = counts.sum(axis=1, keepdims=True).astype(float)
@@ -224,10 +261,12 @@ class ThresholdShares:
 
 
 def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: int) -> tuple[Places, Places]:
-    """Return the range to test for each quantile: the index of its width, and its first point.
+    """Return the range to test for each quantile: the index of its width, and its start.
+
+    Widths are indices in `WIDTHS`, and starts are indices of points of the grid.
 
     Args:
-        tally: the sum of all windows.
+        tally: the ranges of the sum of all windows' counts.
         probabilities: the probabilities of the quantiles.
         fewest: the number of reports of the smallest window.
 
@@ -246,10 +285,10 @@ def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: in
 
 
 def histogram_of(metric: Metric) -> Histogram:
-    """Return the histogram of a question with a distribution.
+    """Return the bins and the points of the distribution that is estimated for a question.
 
     Raises:
-        TypeError: if the question has no distribution.
+        TypeError: if no distribution is estimated for the question.
 
     """
     histogram = analysis_of(metric).histogram
@@ -259,5 +298,8 @@ def histogram_of(metric: Metric) -> Histogram:
 
 
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
-    """Return the ranges of a tally. They include a fitted histogram, which is not used here."""
+    """Return the ranges of a tally.
+
+    They need a fitted histogram, which is not used here. Therefore, equal shares are given for it.
+    """
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

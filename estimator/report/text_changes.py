@@ -1,37 +1,47 @@
 """Tests for changes of the shares of texts that an analyst named.
 
-The names must be chosen before anybody looks at the reports, as with ``--since``. Each text is then
-an ordinary share, with the following differences.
+The analyst must name the texts before anybody looks at the reports, just as with the window of
+``--since``. The share of a named text is then tested like any other share, with the differences
+that follow. They come from the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`): each
+device draws one of several groups, and a hash function of the group maps the device's text to one
+of many cells.
 
-**Which texts are tested.** A text is tested if every compared window has its share, and if it
-shares no cell with another named text. Hashes are public, so these conditions do not depend on
-reports. Every tested text uses the same groups in each window: only cells that named texts share
-are ever left out.
+**Which texts are tested.** A text is tested if every compared window has a share of it, and if it
+shares no cell with another named text. The hash functions are public, so these conditions do not
+depend on what people report. A group is left out for a text only if the text shares its cell in
+this group with another named text. No group is therefore left out for a tested text, and its share
+is computed from the same groups in each window.
 
-**Other texts in the same cell.** A change of a text that is not named changes the share of its
-cells, and so the estimate of a named text in one of these cells. Two texts share a cell of a group
-with a probability of one over the number of cells, 2**17 by default. If groups contradict each
-other about a text in any window, the text may share a cell, and its p-value is 1. The promise of at
-most 5% false alarms therefore applies except if, by chance, a named text shares a cell with a text
-that is not named, and the groups do not show it.
+**Other texts in the same cell.** If a named text and a text that is not named are in the same cell,
+a change of the second text also changes the estimate of the first. In one group, this happens to
+two texts with a probability of one over the number of cells, 2**17 by default. In other groups, the
+same two texts usually have different cells, so these groups contradict the first one if the second
+text is common. If groups contradict each other about a named text in any window, its p-value is 1.
+The tests therefore raise false alarms at most 5% of the time, unless by chance a named text shares
+a cell with a text that is not named, and the groups do not contradict each other.
 
-**The error.** A group is drawn for every report, so different people are used for a text in each
-window. If n reports are used, the selection of people contributes a variance of p (1 - p) / n to a
-share p, which counts as lasting. This is an upper bound: of the same people, only some are used
-again. The rest is fresh noise. More lasting error, or less noise, never makes a change more
-significant.
+**The error.** A device draws its group anew for every report, so the share of a text is estimated
+from the reports of different people in each window. If n reports are used, the selection of people
+contributes a variance of p (1 - p) / n to a share p. All of this variance counts as lasting, that
+is, as if it were the same in each window (see `estimator.report.same_people`). This is an upper
+bound, because only some of the people whose reports are used in one window are used again in
+another. The rest of the error counts as fresh noise. To count more of an error as lasting never
+makes a change more significant.
 
-**Far tails.** Many texts can be tested together, so the errors are widened to the exact tails of a
-binomial distribution (`estimator.discovery.tails`), at the distance that is significant if each
-text is compared `FARTHEST_FAMILY` times.
+**Far tails.** If many texts are tested together, a change must be many standard errors from 0 to be
+significant. There, a binomial distribution can have heavier tails than a normal one. Errors are
+therefore widened so that they are right for the exact binomial tails
+(`estimator.discovery.tails`), at the distance that is significant if each text is compared
+`FARTHEST_FAMILY` times.
 
-Texts that were found are not tested. The search selects the texts whose counts noise or chance
-increased, in one of the windows. A test would have to be valid among all texts that the search
-could have found. It would also need the share of every found text in all windows, but the archived
-report of a window contains only the texts found in this window.
+**Texts that are not tested.** Texts that were found by a search are not tested. The search selects
+texts whose counts were increased, by noise or by chance, in one of the windows. A valid test would
+have to allow for all texts that the search could have found. It would also need the share of every
+found text in all windows, but the archived report of a window contains only the texts that were
+found in this window.
 
-The texts that the registry approves for publication were usually found in reports, so they are not
-tested either unless the analyst names them.
+Texts that the registry approves for publication were usually found in reports, too. They are
+therefore tested only if the analyst names them.
 """
 
 from __future__ import annotations
@@ -53,9 +63,10 @@ from estimator.statistics.arrays import Floats
 
 
 def with_tested_texts(windows: Sequence[MetricEstimate]) -> list[MetricEstimate]:
-    """Return the windows with the shares of those named texts that are tested.
+    """Return copies of the windows that contain, of all named texts, only those that are tested.
 
-    The texts are in the order of the first window. If no text is tested, there is no group.
+    In all windows, the texts are in the order in which the first window has them. If no text is
+    tested, the copies contain no group of figures for named texts.
     """
     named = [[group for group in window.groups if group.about.are_named_texts] for window in windows]
     if not all(named):
@@ -87,7 +98,8 @@ class TextChanges:
 
     Attributes:
         shown: the sums that are reported.
-        unclear: whether groups contradict each other about each text, shape (texts,).
+        unclear: for each text, whether the groups of devices contradict each other about its share
+            in any window, shape (texts,).
 
     """
 
@@ -98,7 +110,15 @@ class TextChanges:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, statistic: str, weights: Floats
     ) -> TextChanges:
-        """Return the sums of all tested texts, with weights of shape (sums, windows)."""
+        """Return the weighted sums of the shares of all tested texts.
+
+        Args:
+            windows: the windows that `with_tested_texts` returns.
+            metric: the question.
+            statistic: the name of the statistic under which the windows contain the shares.
+            weights: the weights of the windows in each sum, shape (sums, windows).
+
+        """
         unclear = set[str]().union(*(window.texts.unclear for window in windows if window.texts is not None))
         labels = windows[0].figures(statistic).labels
         shares = text_shares(windows, metric, statistic)
@@ -106,22 +126,25 @@ class TextChanges:
 
     @property
     def tested(self) -> Sums:
-        """The sums from which p-values are computed; 0 for unclear texts."""
+        """The sums from which p-values are computed. They are 0 for unclear texts."""
         return self.shown._replace(estimates=np.where(self.unclear, 0.0, self.shown.estimates))
 
     def unbounded(self) -> TextChanges:
-        """Return the sums with infinitely wide intervals."""
+        """Return the same sums, but with infinitely wide intervals."""
         return replace(self, shown=self.shown.unbounded())
 
     def figures(
         self, like: Figures, place: tuple[Places, Places], ends: tuple[Floats, Floats], **more: Floats
     ) -> Figures:
-        """Return a change of each text, like `Sums.figures`."""
+        """Return the change of each text, with its interval.
+
+        The arguments are those of `Sums.figures`.
+        """
         return self.shown.figures(like, place, ends, **more)
 
 
 def text_shares(windows: Sequence[MetricEstimate], metric: Metric, statistic: str) -> Windows:
-    """Return the shares of named texts in several windows, with both parts of their errors.
+    """Return the shares of named texts in several windows, with the fresh and lasting error parts.
 
     Raises:
         TypeError: if the question is not about texts.
