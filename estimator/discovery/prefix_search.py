@@ -239,7 +239,10 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the evidence that is needed to survive; minus infinity if there are few enough."""
+    """Return the smallest evidence with which a continuation is among the best `SURVIVORS`.
+
+    If there are fewer continuations than this, all survive, and the result is minus infinity.
+    """
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
     return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])

@@ -1,11 +1,16 @@
 """The far tails of the errors of texts' shares, for tests among many texts.
 
-A text's share is a linear function of a count: the number of reports that support the text's cells.
-For independently sampled people, this count is binomial (`estimator.discovery.texts`). Among many
-texts, a change is significant only if it is many standard errors from 0, and there, a binomial tail
-can be heavier than a normal one. The distance to an exact bound (Clopper & Pearson 1934) with the
-error probability of the whole family is therefore divided by the normal distance. Nearer to the
-center, the ratio is smaller, because skewness affects the bound in proportion to the distance.
+A reported symbol supports some of the cells to which texts are hashed. The estimated share of a
+text is a linear function of a count: the number of reports that support the text's cells. If people
+are sampled independently, this count is binomial (`estimator.discovery.texts`). If many texts are
+tested together, a change is significant only if it is many standard errors from 0. So far from the
+center, a binomial distribution can have heavier tails than a normal one.
+
+This module computes by how much errors must be widened for this reason: the distance from an
+estimate to its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit.
+Both limits are computed with the small error probability that each of all the tests may have. At
+the smaller distances that matter if fewer texts are tested, the ratio is smaller, because the
+effect of skewness grows with the distance. The widened errors are then larger than necessary.
 """
 
 from __future__ import annotations
@@ -22,21 +27,23 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance, tail_of, z_of
 
 _POINTS: Final = 65
-"""The number of shares, evenly spaced from 0 to 1, for which the tail is computed."""
+"""The number of shares from 0 to 1 for which `TextTails.widenings` computes ratios of distances."""
 
 _STEPS: Final = 4
-"""Numbers of reports are rounded down to a quarter of a power of two. A million texts then have few
-different numbers, and fewer reports have heavier tails.
+"""The number of steps per doubling to which numbers of reports are rounded down. Even a million
+texts then have only a few different numbers. Rounding down is safe, because tails are heavier with
+fewer reports.
 """
 
 
 class TextTails(NamedTuple):
-    """The tails of the count of reports that support a text.
+    """The tails of the distribution of the number of reports that support a text.
 
     Attributes:
-        support: the probabilities that a report supports the sender's text, and another cell.
-        cells: the number of cells of each group.
-        most: the maximum number of texts in an answer.
+        support: the probabilities that a report supports the cell of the sender's text, and that it
+            supports any other particular cell.
+        cells: the number of cells of each group of devices.
+        most: the maximum number of texts in one answer.
 
     """
 
@@ -46,7 +53,7 @@ class TextTails(NamedTuple):
 
     @classmethod
     def from_channel(cls, kind: Text, channel: GroupedGeometry) -> TextTails:
-        """Return the tails for a question about texts."""
+        """Return the tails for a question about texts, given its kind and its channel."""
         inverse = inverse_of(channel.geometry)
         assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
         return cls(inverse.support, channel.inputs, kind.max_items)
@@ -54,8 +61,14 @@ class TextTails(NamedTuple):
     def reports(self, shares: Floats, errors: Floats) -> Floats:
         """Return the number of reports that were used for each text, at least 1.
 
-        This number follows from the standard error. The error of other texts' shares is counted as
-        if it came from fewer reports.
+        The number is computed from the standard error: it is the number of reports that would cause
+        this error. The standard error includes the errors of other texts' shares, which are
+        subtracted from the text's share. The result is therefore at most the actual number.
+
+        Args:
+            shares: the estimated share of each text.
+            errors: the standard error of each share.
+
         """
         of_text = np.clip(shares / self.most, 0.0, 1.0)
         frequency = self._frequencies(of_text + (1 - of_text) / self.cells)
@@ -64,11 +77,15 @@ class TextTails(NamedTuple):
         return reports
 
     def widenings(self, reports: Floats, family: int) -> Floats:
-        """Return the ratio of exact to normal distances, for the share with the heaviest tail.
+        """Return the factor by which the error of each text's share must be widened, at least 1.
+
+        The factor is the distance from an estimate to its exact limit, divided by the distance to
+        its normal limit. It is computed for several shares from 0 to 1 and for both limits, and the
+        largest result is returned.
 
         Args:
             reports: the number of reports that were used for each text.
-            family: the number of figures that are tested together.
+            family: the number of comparisons that are tested together.
 
         """
         rounded, places = np.unique(np.floor(_STEPS * np.log2(reports)), return_inverse=True)
@@ -83,5 +100,5 @@ class TextTails(NamedTuple):
         return ratios
 
     def _frequencies(self, of_cells: Floats) -> Floats:
-        """Return the probability that a report supports a cell, for each share of a cell."""
+        """Return the probability that a report supports a cell, for each share of the cell."""
         return self.support.symbol_law(of_cells)

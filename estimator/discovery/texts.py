@@ -2,17 +2,18 @@
 
 A text is confirmed by groups of devices that were not used to find it. The reports of these groups
 that support the text's cells are added up. Devices draw their groups independently of their texts,
-so the sum has a binomial distribution and the usual interval. Hashes are public, so the cells that
-two candidates share are known. They count for neither candidate.
+so the sum has a binomial distribution and the usual interval. The hash functions are public, so it
+is known which candidates share a cell. The reports that support a shared cell count for neither
+candidate.
 
-The share of a text's cell includes the shares of other texts in the same cell, which are
-subtracted. Let f be the share of the text, s the share of its cell, and L the total share of m
-other listed texts. None of the m texts is in the text's cell, because such a group is not used for
-the text. The other k = K - m cells, which include the text's own cell, have the total share R = 1 -
-(the sum of the listed cells' shares). Unlisted texts are in each of the K cells equally often. On
-average, the text's cell therefore has the share s = f + (1 - f - L) / K, and the listed cells have
-the total share L + m (1 - f - L) / K. Hence k s
-- R is (k - 1) f on average, for any f and L.
+The share of a text's cell includes the shares of unlisted texts in the same cell, which must be
+subtracted. A group has K cells. Let f be the share of the text, s the share of its cell, and L the
+total share of m other listed texts. These m texts have m other cells, because a group in which one
+of them has the text's cell is not used for the text. Let k = K - m be the number of the remaining
+cells, one of which is the text's own, and R their total share. Unlisted texts are in each of the K
+cells equally often. On average, the text's cell therefore has the share s = f + (1 - f - L) / K,
+and the m other cells have the total share L + m (1 - f - L) / K. Then k s - R equals (k - 1) f on
+average, whatever f and L are, so f is estimated by (k s - R) / (k - 1).
 """
 
 from __future__ import annotations
@@ -242,17 +243,21 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return a confirmation without the cells that are shared with certain other candidates.
+        """Return a confirmation that uses no cell which a candidate shares with some of the others.
 
         Args:
-            others: whether each candidate is one of these others, shape (candidates,).
+            others: whether each candidate is one of those whose cells others must not use, shape
+                (candidates,).
 
         """
         alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
-        """Return whether no other candidate shares a cell with a candidate in its groups."""
+        """Return whether each candidate has its cell to itself, in all groups used for it.
+
+        The result has shape (candidates,).
+        """
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
             alone &= (np.bincount(cells, minlength=self.tables.cells)[cells] == 1) | ~received
