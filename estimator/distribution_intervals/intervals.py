@@ -108,7 +108,8 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
     """Return, for each range, the last point at which F counts no answer of the range.
 
-    Points are given by their index, and -1 is the place before the first point, where F is 0.
+    Points are given by their index, and -1 is the place before the first point, where F is 0. For
+    instance, if answers are counts and a range begins with the count 3, the result is 2.
     """
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
@@ -193,7 +194,7 @@ def quantile_intervals(
 
 
 def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
-    """Return how the test at each point is made for one end of a quantile's interval.
+    """Return two settings of the test at each point, for one end of a quantile's interval.
 
     The first result is the number of tests among which the error probability is divided. The second
     is the index of the smallest number of cells in `WIDTHS` that is used.

@@ -66,16 +66,16 @@ tally.
 """
 
 LUCK: Final = 0.5
-"""How useful a range must be for a quantile's test. In the most favorable case, F is 0 or 1 over
-the range. A range is omitted if its estimate must even then deviate by more than this number of
-standard errors in the right direction to reject the quantile's probability, which happens in less
-than 31% of tallies. With a smaller number, some intervals would be wider.
+"""A range is omitted from a quantile's test if it could reject the quantile's probability only by
+luck: even if F is 0 over the range (or 1, for an upper end), the estimated mean of F would have to
+deviate from it by at least this number of standard errors in the right direction. A deviation of
+0.5 standard errors has a probability of 31%. With a smaller number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of random draws in `joint_tests`, which determine a quantile to 0.01."""
+"""The number of random draws in `joint_tests`. The quantile that they estimate is right to 0.01."""
 
 SEED: Final = 3
 """The fixed seed of the draws, so that a tally has the same intervals on every run."""
@@ -373,16 +373,22 @@ def deviations_of(integrals: Floats, law: Floats) -> Floats:
 
 
 def joint_tests(integrals: Floats, law: Floats) -> Floats:
-    """Return, for each width, how many independent tests the ranges of at least this width equal.
+    """Return, for each width, the number of tests by which the error probability is divided.
 
-    The tests of several ranges at a point are strongly correlated. Dividing the error probability
-    by their number would therefore widen intervals more than necessary. The returned number is
-    smaller. It is computed for the ranges that begin at the first point, because no other point has
-    more ranges on the grid. If F is constant, the largest deviation of the estimates for these
-    ranges, in standard errors, is the maximum of correlated normal variables. At the 95% quantile
-    of this maximum, a single test has a certain error probability. The returned number is half of
-    an interval's error probability, divided by this one. Ranges wider than the grid are not
-    counted, because they agree with the widest range on the grid.
+    A quantile's test at a point consists of one test for each range, and the test errs if any of
+    these does. For a given width, the ranges of at least this width are used. Their tests are
+    strongly correlated. If the allowed error probability were divided by the number of ranges
+    (Bonferroni), intervals would be wider than necessary. The returned number, shape (widths,), is
+    smaller. For instance, for `square-wave` at epsilon 1 on 33 points, 10 tests count as 2.6.
+
+    It is computed for the ranges that begin at the first point, because no other point has more
+    ranges on the grid, and under the assumption that F is constant. The largest deviation of the
+    estimates for these ranges, in standard errors, is then the maximum of correlated normal
+    variables, whose 95% quantile is found by random draws. The probability that a single normal
+    variable exceeds this quantile is the error probability that each test may have. The returned
+    number is 2.5%, the error probability of one end of a 95% interval, divided by it. Ranges wider
+    than the grid are not counted, because their tests have the same result as that of the widest
+    range on the grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -403,9 +409,9 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """The estimates of one tally for the ranges before, or after, each point.
+    """The estimates of one tally for the ranges on one side of each point: before it, or after it.
 
-    Arrays have shape (widths, points).
+    Arrays have shape (widths, points), with one entry for each range.
 
     Attributes:
         fitted: the mean of F over each range, according to the fitted histogram.
@@ -430,9 +436,9 @@ class Seen:
         object.__setattr__(self, "errors", errors)
 
     def nearest(self, family: float, first: int) -> tuple[Floats, Floats]:
-        """Return the narrowest limits at each point, over all widths from the index ``first`` on.
+        """Return the largest lower limit and the smallest upper limit at each point.
 
-        The largest of the lower limits comes first, and then the smallest of the upper limits.
+        They are selected among the ranges of all widths from the index ``first`` in `WIDTHS` on.
         """
         wide = slice(first, None)
         reports = self.reports if isinstance(self.reports, int) else self.reports[wide]
