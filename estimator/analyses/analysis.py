@@ -192,7 +192,13 @@ class Analysis(ABC, Generic[K]):
         return np.array([0.0, 1.0])
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
-        """Return the contrast for the mean, given the inverse of the channel or its last step."""
+        """Return the scores of symbols that estimate the mean answer.
+
+        Args:
+            inverse: the inverse of the channel. If the channel has several steps, this may be the
+                inverse of its last step.
+
+        """
         return Contrast.remembered(inverse, tuple(self.scale.tolist()))
 
     # plans
@@ -309,11 +315,16 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions
-        """Return the distribution of the answers to a pilot, estimated from its tally, or None."""
+        """Return the distribution of answers, estimated from the tally of a pilot window.
+
+        Return None if no distribution is estimated.
+        """
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return some narrower ranges, including the best; () if the full range is about as good.
+        """Return some narrower ranges for a number, including the one with the smallest error.
+
+        Return () if the full range is about as good as the best one.
 
         Args:
             people: the distribution of people's answers.
@@ -363,7 +374,7 @@ class Analysis(ABC, Generic[K]):
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
-        """Return the number by which an answer enters the mean: for a set, its size.
+        """Return the number that is averaged for an answer. For a set, this number is its size.
 
         Raises:
             TypeError: if answers have no mean.

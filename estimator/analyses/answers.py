@@ -276,7 +276,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of the mean from one report, in squared ranges."""
+        """The largest variance of the mean from one report, divided by the squared range."""
         if self.positions is None:
             return None
         places = self.scale
@@ -366,12 +366,18 @@ class MembersOfSet(OneOfLabels[Subset]):
 
 
 class MembersInPairs(MembersOfSet):
-    """Sets. A device draws two elements of the padded set, and reports a block around them."""
+    """Sets that are reported with pair geometry.
+
+    A device pads its set with dummies to the maximum size and draws two of its elements. It then
+    reports a block, which is a set of elements that most likely contains one or both of the two.
+    """
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
-        """Return the contrast for the mean size: the largest size minus the number of dummies.
+        """Return the scores that estimate the mean size of sets.
 
-        Blocks have few dummies and many values, so the dummies show the size more precisely.
+        They estimate the number of dummies in a padded set, which is subtracted from the maximum
+        size. There are fewer dummies than values, so counting dummies has less noise than counting
+        values.
         """
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         scores: Floats = 1 - inverse.contrast(1 - self.scale)
@@ -379,18 +385,24 @@ class MembersInPairs(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """An upper bound on the variance of the mean size, per square of the largest size."""
+        """A bound on the variance of a mean size from one report; the maximum size counts as 1."""
         contrast, inverse = self.contrast_by(self.inverse), self.inverse
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         return contrast.floor * inverse.ratio
 
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
-        """Return the covariance of the scores of the reports themselves."""
+        """Return the covariance matrix of the shares, from the observed scores of the reports.
+
+        The estimated shares cannot be used, because they do not determine how likely each block is.
+        """
         covariance: Floats = np.cov(sample.scores, fweights=sample.counts, bias=True) / sample.reports
         return covariance
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the pairs of elements of the set, all with the same probability."""
+        """Return the pairs of elements of the padded set, each with the same probability.
+
+        The pair of elements a and b of K is the input a * K + b.
+        """
         (padded,) = Analysis.law(self, answer)
         pairs = [first * self.metric.channel.inputs + second for first, second in combinations(padded, 2)]
         return {pair: Fraction(1, len(pairs)) for pair in pairs}
@@ -441,7 +453,10 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the inputs that a set's device may draw: for each value, its yes or its no."""
+        """Return, for each value of the question, the input that states whether the set has it.
+
+        Each input has the same probability, because a device draws the value at random.
+        """
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 

@@ -80,7 +80,10 @@ class Contrast:
 
     @classmethod
     def within(cls, scores: Floats, lightest: float, ratio: float) -> Contrast:
-        """Return the contrast of a channel of which only the range of its law is known.
+        """Return the contrast of a channel whose probabilities are known only within limits.
+
+        This is used if the probabilities of symbols, given an input, would take too long to compute
+        one by one, or depend on more than the input.
 
         Args:
             scores: the unbiased score of each symbol, shape (symbols,).

@@ -123,11 +123,14 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
-    """Test how many blocks contain each element, because shares do not determine the blocks' law.
+    """Test a tally of pair geometry by the number of reported blocks that contain each element.
 
-    Each number is binomial, with a probability between those outside and within a set. The p-value
-    is Chernoff's bound for the number farthest from this range, times the number of ways to leave
-    the range.
+    The shares of elements do not determine the probabilities of blocks, so the usual test cannot be
+    used. But for each element, the number of reported blocks that contain it is binomial. Its
+    probability per report lies between two limits: the probability if no set contains the element,
+    and the probability if every set does. The test uses the element whose number of blocks is
+    farthest outside these limits. The p-value is Chernoff's bound for this number, multiplied by
+    twice the number of elements, because each element can be below or above the limits.
     """
     reports, (low, high) = int(counts.sum()), inverse.chances()
     inside = inverse.support_counts(counts)

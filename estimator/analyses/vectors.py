@@ -287,7 +287,7 @@ class Vectors(Analysis[B]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of a coordinate from one report, in squared lengths of its range."""
+        """The variance of a coordinate from one report, divided by the square of its range."""
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
