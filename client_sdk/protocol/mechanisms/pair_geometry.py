@@ -1,11 +1,11 @@
 """Pair geometry: two elements of a set are drawn, and the report is a block related to this pair.
 
-An input is a set of values, padded with dummies to exactly m different *elements*. The device draws
-two of them at random. A *block* is a set of elements that the question's definition determines. A
-pair *favors* some blocks: with a known probability, the device reports a random block that the
-drawn pair favors, and otherwise a random block that it does not favor. If m is 2, a pair favors the
-blocks that contain at least one of its two elements. If m is above 2, it favors the blocks that
-contain exactly one of the two.
+An *element* is a value of the question, or a dummy. An input is a set of values, padded with
+dummies to exactly m different elements. The device draws two of them at random. A *block* is one of
+many public sets of elements, which are the same on all devices. A pair *favors* some blocks: with a
+known probability, the device reports a random block that the drawn pair favors, and otherwise a
+random block that it does not favor. If m is 2, a pair favors the blocks that contain at least one
+of its two elements. If m is above 2, it favors the blocks that contain exactly one of the two.
 
 An observer of the report does not know which pair was drawn, so a single pair may favor its blocks
 more strongly than epsilon allows for a set. Suppose that m is above 2, and that a block contains N
@@ -99,9 +99,9 @@ class PairBlocks(NamedTuple):
         return 2 * self.each + (self._through(2) if self.drawn == PAIR else 0)
 
     def pair_ratio(self, ratio: Fraction) -> Fraction:
-        """Return how many times as likely a block may be if the drawn pair favors it.
+        """Return how many times as likely a block is if the drawn pair favors it.
 
-        With the returned number, called r in the module docstring, a block is at most ``ratio``
+        The returned number is r in the module docstring. With it, a block is at most ``ratio``
         times as likely for one set as for another.
         """
         return 1 + (ratio - 1) / self.most_pairs
@@ -112,9 +112,9 @@ class PairBlocks(NamedTuple):
         return Fraction(1) if self.drawn == PAIR else Fraction(self.drawn**2 // 4, comb(self.drawn, 2))
 
     def support(self, keep: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the probabilities that a reported block contains two kinds of elements.
+        """Return two probabilities that a reported block contains a given element.
 
-        The first result is for an element of the drawn pair; the second, for any other element.
+        The first is for an element of the drawn pair, and the second for any other element.
 
         Args:
             keep: the probability that the drawn pair favors the reported block.
@@ -211,8 +211,7 @@ class PairGeometry(Channel):
         """Return the channel for a question about sets, with the geometry from `best_blocks`.
 
         Raises:
-            ValueError: if a set has at most one value, or if there are too many values to choose
-                from.
+            ValueError: if a set can have only one value, or if the question has too many values.
 
         """
         values, drawn = request.size - 1, request.kind.drawn
