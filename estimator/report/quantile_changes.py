@@ -24,10 +24,10 @@ this sum does not show which reports belong to which window, so the choice does 
 
 **The error.** The variance of a report's score is computed from the sum of all windows' counts,
 because every window has the same variance if nothing changed. If the same people answer in every
-window, the differences between their answers cause the same error each time. A tested share p is a
-mean of numbers from 0 to 1, so these differences contribute at most p (1 - p) to the variance
-(Bhatia & Davis 2000). This maximum is used as the lasting part of the error, which is explained in
-`estimator.report.same_people`.
+window, the random choice of these people causes the same error each time. A tested share p is the
+mean of a number from 0 to 1 for each person, so this choice contributes at most p (1 - p) to the
+variance (Bhatia & Davis 2000). This maximum is used as the lasting part of the error, which is
+explained in `estimator.report.same_people`.
 
 **The reported change** is a weighted sum of the quantiles that are estimated in the single windows.
 Its interval is that of a difference between two quantiles: the quantile over the windows with

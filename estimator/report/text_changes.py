@@ -25,7 +25,7 @@ from the reports of different people in each window. If n reports are used, the 
 contributes a variance of p (1 - p) / n to a share p. All of this variance counts as lasting, that
 is, as if it were the same in each window (see `estimator.report.same_people`). This is an upper
 bound, because only some of the people whose reports are used in one window are used again in
-another. The rest of the error counts as fresh noise. To count more of an error as lasting never
+another. The rest of the error counts as fresh noise. Counting more of an error as lasting never
 makes a change more significant.
 
 **Far tails.** If many texts are tested together, a change must be many standard errors from 0 to be
