@@ -1,13 +1,13 @@
 """The probability that a text with a given share of people is found.
 
-To be found, a text's prefix must be among the best at each level of the search, up to the length of
-the text (it survives these levels). Then the text must be confirmed by the remaining groups of
-devices. Three assumptions simplify the computation: the numbers of supporting reports are normally
-distributed, two texts never have the same hash, and the text shares no prefix with other texts,
-which is the worst case.
+To be found, a text must first survive the levels of the search: at each level, up to the length of
+the text, its prefix must be among the best ones. Then the text must be confirmed by the groups of
+devices that were not used for these levels. Three assumptions simplify the computation: the numbers
+of supporting reports are normally distributed, two texts never have the same hash, and the text
+shares no prefix with other texts, which is the worst case.
 
-`made_up_reports` estimates how many fabricated reports it takes for a text that nobody has to be
-listed.
+`made_up_reports` estimates how many fabricated reports are needed so that a text is listed although
+it is nobody's answer.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ survive more levels.
 """
 
 RANK: Final = 16
-"""The assumed rank of a barely detectable text among the candidates of its level. A candidate with
-a higher rank number is confirmed with a smaller probability.
+"""The assumed rank of a barely detectable text among the candidates of its level: 15 candidates
+have more evidence. The lower a candidate ranks, the more support it needs to be confirmed.
 """
 
 _NORMAL: Final = NormalDist()
@@ -162,7 +162,10 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return by how many standard errors a prefix of some bits must exceed chance to survive."""
+    """Return by how many standard errors the support for a prefix must exceed chance to survive.
+
+    ``bits`` is the number of bits of the prefix.
+    """
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
@@ -219,17 +222,18 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly how many fabricated reports cause a text that nobody has to be listed.
+    """Return roughly how many fabricated reports cause a text to be listed that nobody has.
 
-    The text is short, all of these reports support it, and it is listed in half of all attempts.
+    All fabricated reports support the same short text. With the returned number of reports, the
+    text is listed in half of all attempts.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return how many fabricated reports in each group cause a text to be listed, shape (groups,).
+    """Return how many fabricated reports of each group cause a text to be listed, shape (groups,).
 
-    Attackers choose the group and the symbol of each fabricated report freely. They need enough
+    Attackers can choose the group and the symbol of each fabricated report. They need enough
     reports in the group of each level up to the length of the text. They also need enough reports
     in all groups that confirm the text, because the text would be listed as unclear if these groups
     contradicted each other.

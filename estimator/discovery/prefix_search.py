@@ -55,12 +55,13 @@ thousand continuations, of which about one exceeds this margin by chance alone.
 
 EXPECTED: Final = 32
 """The assumed number of common texts' prefixes at the first level. With four times this number, or
-a quarter of it, the search finds as many texts.
+a quarter of it, the search finds equally many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The maximum probability that noise causes any text that nobody has to be listed: half of 5%. The
-other half is reserved for texts that are listed because they are in the cells of common texts.
+"""The maximum probability that, because of noise, any text is listed that is nobody's answer: half
+of 5%. The other half is reserved for texts that are listed because they share the cells of common
+texts.
 """
 
 AT_ONCE: Final = 256
@@ -77,9 +78,10 @@ class CandidateText(NamedTuple):
     """A candidate text, which must still be confirmed.
 
     Attributes:
-        number: the text as an integer, with c bits for each of the L letters of the longest text.
-        found_by: the number of groups that were used to find the text: the first group up to this
-            number.
+        number: the text as an integer, with equally many bits for each letter. It has as many
+            letters as the longest possible text.
+        found_by: the number of groups that were used to find the text. For instance, if it is 3,
+            the text was found with the groups 0, 1 and 2.
         risk: the maximum probability that the text is confirmed although nobody has it.
 
     """
@@ -129,7 +131,7 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The prefixes that survived the previous level and have not ended.
+    """The prefixes that survived the previous level and do not contain the end of their text.
 
     Attributes:
         numbers: the prefixes as integers, with zeros in place of the bits that follow.
@@ -158,7 +160,7 @@ class _Survivors(NamedTuple):
     evidence: Floats
 
     def prefixes(self) -> _Prefixes:
-        """Return the survivors that have not ended, with their probabilities."""
+        """Return the survivors without the end of their text, with their probabilities."""
         goes_on = ~self.ended
         numbers = TextNumbers(self.numbers.kind, self.numbers.limbs[:, goes_on])
         return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))
@@ -171,7 +173,8 @@ class _Level(NamedTuple):
         kind: the kind of the question.
         tables: the reports of the groups.
         place: the index of the group that reports on this level, from 0.
-        prefixes: the prefixes that survived the previous level and have not ended.
+        prefixes: the prefixes that survived the previous level, without those that contain the end
+            of their text.
         known: the number of bits in each of these prefixes.
 
     """
