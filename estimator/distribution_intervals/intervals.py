@@ -25,10 +25,10 @@ the highest point down. The test at a point uses the means of F over several num
 together, and no fitted histogram selects among them. With few reports, the error probabilities of
 all these means add up to half of the interval's error probability (Bonferroni). With more reports,
 means that are too noisy to decide are omitted (`Ranges.useful`), and the error probabilities of the
-others are chosen to limit errors at each end to 5% of all tallies (`Ranges.tests`). In measurements
-with populations that have a gap next to a quantile, at most 5% of tallies had a wrong end. That
-this is true for both ends together is not proved, but an end inside the range is wrong only if the
-tests at all points before it are wrong too.
+others are chosen so that each end is wrong in at most 5% of all tallies (`Ranges.tests`). It is not
+proved that at most 5% of all tallies have a wrong end, either the lower or the upper one. But in
+measurements with populations that have a gap next to a quantile, this was true. One reason is that
+the search reaches a wrong end inside the range only if the tests at all earlier points reject, too.
 
 **Moments** are the variance of all answers, and the mean of the answers within a range.
 """
