@@ -228,9 +228,10 @@ class Analysis(ABC, Generic[K]):
     def mean_variance(self) -> float | None:
         """The largest possible variance of a mean estimated from one report.
 
-        The unit is the squared length of the range: for example, 0.25 means a quarter of the
-        squared length. For vectors, this is the variance of a coordinate. For a model by crosses,
-        it is the variance of the share of a cell. None if there is no mean.
+        With n reports, the variance is divided by n. The unit is the squared length of the range:
+        for example, 0.25 means a quarter of the squared length. For vectors, this is the variance
+        of a coordinate. For a model by crosses, it is the variance of the share of a cell. None if
+        there is no mean.
         """
         return None
 
@@ -292,7 +293,9 @@ class Analysis(ABC, Generic[K]):
         return np.zeros_like(means)
 
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:  # noqa: ARG002 used for pairs
-        """Return the share of each pair's group and its standard error, each of shape (pairs,).
+        """Return, for each pair, the share of its group, and the standard error of this share.
+
+        Both results have shape (pairs,).
 
         Args:
             shares: the share of each pair of a group and a value.

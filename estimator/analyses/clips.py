@@ -89,7 +89,9 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return some narrower ranges, including the best; () if the full range is about as good.
+    """Return some narrower ranges for a number, including the one with the smallest error.
+
+    Return () if the full range is about as good as the best one.
 
     Args:
         ends: the ends of the range in the question.

@@ -162,7 +162,10 @@ class PointOfGrid(OneSymbol[Grid]):
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Convert a mean from 0 to 1 (the ends of the range) to the unit of the answers."""
+        """Convert a mean to the unit of the answers.
+
+        The mean is given on a scale from 0, the low end of the range, to 1, the high end.
+        """
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:

@@ -27,12 +27,14 @@ derived from these estimated shares and their covariance.
   measures how well the scale ranks yes above no: it is the probability that a random person who
   says yes is at a higher step than a random person who says no, where equal steps count half. It is
   a ratio. The numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the
-  sum over i = j. The denominator is f(yes) f(no). Products of two estimates exceed the true
-  products by a covariance, on average, which is subtracted. The AUC's interval is computed like
-  that of a difference between two ratios: how often people who say yes are at higher steps than
-  people who say no, and how often they are at lower steps. The interval is 0..1 if nobody might say
-  yes, or nobody no. Each point of the curve belongs to a step, and consists of two shares of people
-  at or above this step: one among those who say no, and one among those who say yes.
+  sum over i = j. The denominator is f(yes) f(no). On average, the
+  product of two estimates exceeds the true product by their covariance, so the covariance is
+  subtracted. The AUC's interval is computed like that of a difference between two ratios: how often
+  people who say yes are at higher steps than people who say no, and how often they are at lower
+  steps. The interval is 0..1 if it is possible that nobody says yes, or that nobody says no. The
+  report also contains the points of the curve, the ROC curve. Each point belongs to a step, and
+  consists of two shares of people at or above this step: the share among those who say no, and the
+  share among those who say yes.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:
-        """Return the share of each pair's group and its standard error, each of shape (pairs,)."""
+        """Return, for each pair, the share of its group, and the standard error of this share."""
         law = self.inverse.symbol_law(nearest_shares(shares))
         members = np.repeat(np.eye(self.kind.first.size), self.kind.second.size, axis=1)
         scores = np.array([self.inverse.contrast(of_group) for of_group in members])
@@ -259,9 +261,9 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
     """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
 
     The two groups are the people who say yes, and those who say no. A person at a higher step wins
-    against a member of the other group. Given the steps of one group, the other group's frequency
-    of wins is a ratio of shares. The error of the AUC is, to first order, the error of the
-    difference between the two groups' ratios.
+    against a member of the other group. If the steps in one group are given, the frequency with
+    which members of the other group win is a ratio of shares. The error of the AUC is, to first
+    order, the error of the difference between the two groups' ratios.
 
     Args:
         wins: 1 for each pair of steps (of a yes, of a no) in which the yes is higher, 0.5 for ties,

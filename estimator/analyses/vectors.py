@@ -97,9 +97,10 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Return how many of each row's devices fall on each place, shape (rows, places).
+    """Draw one of several places for each device, and return how many devices drew each place.
 
-    Each device draws one of the places with equal probability.
+    All places are equally likely. There are ``counts`` devices, an array of shape (rows,), and the
+    result has shape (rows, places).
     """
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
@@ -177,7 +178,10 @@ class VectorMean:
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
-        """Return the half-width, in standard errors, of each of ``family`` intervals."""
+        """Return the half-width of an interval, in standard errors.
+
+        With this width, ``family`` intervals are all right together, with 95% confidence.
+        """
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
@@ -240,9 +244,9 @@ class Vectors(Analysis[B]):
         """Return the distance by which fabricated reports could have moved the mean, and a test.
 
         The test checks whether the reports are spread evenly over the blocks of rotations, as those
-        of real devices are. The bound on the distance is like that in the module `poisoning`, where
-        the most extreme report is a vector of length norm / gain: the estimate from a single
-        report.
+        of real devices are. The bound on the distance is computed as in the module `poisoning`.
+        Estimated from a single report, every vector has the length norm / gain. This is therefore
+        the most extreme report.
 
         Args:
             tally: a tally with at least one report.

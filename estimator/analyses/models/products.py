@@ -294,7 +294,10 @@ class ProductsModel:
 
 
 def label_step(domain: Model) -> float:
-    """Return half of the label's range. The scaled label, from -1 to 1, rises by 1 over it."""
+    """Return half of the label's range.
+
+    If the label rises by this amount, the scaled label, which is from -1 to 1, rises by 1.
+    """
     label = domain.observation.label
     return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
 
