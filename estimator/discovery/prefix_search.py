@@ -290,7 +290,7 @@ class Continuations:
             code = letters >> left & (1 << domain.letter_bits) - 1
             possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
             ended |= code == 0
-        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code that begins so
+        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # lowest code with these leading bits
         possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
         return cls(patterns[possible], ended[possible])
 
