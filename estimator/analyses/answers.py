@@ -103,7 +103,7 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the extreme scores of a report, which limit the effect of fabricated reports.
+        """Return the smallest and the largest scores of a report, for limits on fabricated reports.
 
         Args:
             unbiased: the unbiased estimates of the figures.
@@ -152,7 +152,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def positions(self) -> Floats | None:
-        """The number that each input contributes to the mean; None if there is no mean."""
+        """The number that each input stands for in the mean; None if there is no mean."""
         return None
 
     @property
@@ -250,7 +250,7 @@ class OneOfLabels(OneSymbol[K]):
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
-        """Return whether shares within groups are requested, for pairs of answers only."""
+        """Return whether shares within groups are requested. Only pairs of answers have them."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
@@ -442,7 +442,7 @@ class MembersAsked(MembersOfSet):
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:
-        """Return the extreme scores in case all fabricated reports are about the same value."""
+        """Return the extreme scores, assuming that all fabricated reports are about one value."""
         values = len(self.kind.values)
         beside = np.where(np.arange(len(unbiased)) < values, (values - 1) * unbiased, 0.0)
         least, most = self.extremes
