@@ -183,7 +183,8 @@ def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
 
 def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
     certain = 0 if estimated.texts is None else estimated.texts.certain
-    return f"Of {plural(len(group.figures), 'text')} that you named, {certain or 'none'} certainly occur."
+    occurring = "1 certainly occurs" if certain == 1 else f"{certain or 'none'} certainly occur"
+    return f"Of {plural(len(group.figures), 'text')} that you named, {occurring}."
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:

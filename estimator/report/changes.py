@@ -82,7 +82,6 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
-from estimator.words import is_yes_or_no
 
 ENDS: Final = 0
 """The index of the kind of change that compares the last window with the first."""
@@ -240,8 +239,7 @@ class Compared:
         """
         alone = np.fmin.reduce(self.p_values, axis=0) * len(self.p_values) * self.tests
         for group, sums, shown, at in self._placed():
-            told = [1] if is_yes_or_no(group.figures.labels) else range(len(group.figures))
-            for figure in (place for place in told if alone[at][place] <= SIGNIFICANT):
+            for figure in (place for place in group.told if alone[at][place] <= SIGNIFICANT):
                 shapes = (self.p_values[:, at][:, figure], corrected[:, at][:, figure])
                 yield self._found(group, self._fits(sums, figure), shown, figure, shapes)
 
@@ -269,7 +267,7 @@ class Compared:
         chosen = int(np.where(np.isin(self._shape_of_each, told), fits, -np.inf).argmax())
         shape = int(self._shape_of_each[chosen])
         (change,) = self._figures(group, shown, ([chosen], [figure]), (p_values[[shape]], corrected[[shape]]))
-        verdict = list(self.shapes)[shape] if clear else ChangeVerdict.MAY_HAVE_CHANGED
+        verdict = list(self.shapes)[shape] if clear else ChangeVerdict.PERHAPS_CHANGED
         first_after = int((self.weights[chosen] > 0).argmax())
         return Change(
             change.estimate,

@@ -28,7 +28,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import SHOWN_VALUES, TOO_FAR, Changes, Highlight, Precision, Tested
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
-from estimator.words import is_yes_or_no, shown_of
+from estimator.words import shown_of
 
 Estimated = TypeVar("Estimated", bound=MetricEstimate)
 """The estimates of a report, or the estimates of a rehearsal, which also contain true values."""
@@ -72,13 +72,8 @@ def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
 
     For yes and no, only differences in the share of yes are returned.
     """
-    every = [(group, figure) for group in changes.groups for figure in group.figures.at(_told(group))]
+    every = [(group, figure) for group in changes.groups for figure in group.figures.at(group.told)]
     return sorted(every, key=lambda each: _clearness(each[1]))
-
-
-def _told(group: FigureGroup) -> Sequence[int]:
-    labels = group.figures.labels
-    return [1] if is_yes_or_no(labels) else range(len(labels))
 
 
 def _concluded(p_value: float, corrected: float | None) -> Conclusion:

@@ -35,10 +35,12 @@ positive weights, and the quantile over the windows with negative weights. For i
 compares all answers from some window on with all earlier answers, these two are the quantiles of
 the later and of the earlier answers. Each of the two quantiles has an interval of 97.5%, so both
 intervals together contain the true values at least 95% of the time, even if the same people
-answered (Bonferroni). The interval of the change is therefore wider than the test requires, and may
-contain 0 although the test finds a change.
+answered (Bonferroni).
 
-If the reported change and the change of the tested share have opposite signs, the p-value is 1.
+A share above the threshold can rise although the quantile does not: if 62% and later 70% of the
+answers are 0, the share of answers above 0 falls, but the median is 0 in both cases. The p-value is
+therefore 1 unless the interval of the reported change lies on the same side of 0 as the change of
+the tested share.
 """
 
 from __future__ import annotations
@@ -81,9 +83,9 @@ class QuantileChanges:
         probabilities: the probabilities of the quantiles, such as 0.5 for the median.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
-        tested: the weighted sums of the tested shares. A sum is replaced by 0 if the weighted sum
-            of the estimated quantiles has the opposite sign. Its interval is infinitely wide if
-            some window has too few reports for a normal interval.
+        tested: the weighted sums of the tested shares. A sum that differs from 0 is replaced by 0
+            if the interval of the quantile's change does not lie on the same side of 0. Its
+            interval is infinitely wide if some window has too few reports for a normal interval.
 
     """
 
@@ -112,11 +114,23 @@ class QuantileChanges:
         estimates = np.array([each.unbiased for each in quantiles])
         shares = ThresholdShares.from_windows(windows, metric, probabilities)
         sums = shares.windows.weighted(weights)
-        is_same_direction = sums.estimates * (weights @ estimates) > 0
-        sums = sums._replace(estimates=np.where(is_same_direction, sums.estimates, 0.0))
         down, up = (np.where(shares.is_enough, end, np.inf) for end in (sums.down, sums.up))
-        tested = sums._replace(down=down, up=up)
-        return cls(windows, metric, probabilities, weights, estimates, tested)
+        changes = cls(windows, metric, probabilities, weights, estimates, sums._replace(down=down, up=up))
+        return changes._without_unclear()
+
+    def _without_unclear(self) -> QuantileChanges:
+        """Return the sums, with 0 for each tested share whose quantile may not have changed.
+
+        Intervals are computed only where the tested share itself differs from 0.
+        """
+        tested = self.tested
+        estimates = tested.estimates.copy()
+        differs = np.abs(estimates) > np.where(estimates > 0, tested.down, tested.up)
+        for of_sum, quantile in np.argwhere(differs).tolist():
+            low, high = self._reported(of_sum, quantile)
+            if low <= 0 <= high or (low > 0) != (estimates[of_sum, quantile] > 0):
+                estimates[of_sum, quantile] = 0.0
+        return replace(self, tested=tested._replace(estimates=estimates))
 
     def unbounded(self) -> QuantileChanges:
         """Return the same sums, but with infinitely wide intervals of the tested shares."""
@@ -131,15 +145,25 @@ class QuantileChanges:
     ) -> Figures:
         """Return the change of each quantile, with an interval of at least 95%.
 
-        The arguments are those of `Sums.figures`. If an interval does not contain the estimated
-        change, it is extended up to the estimate, because readers take the direction of the change
-        from the estimate.
+        The arguments are those of `Sums.figures`.
         """
         pairs = [*zip(*place, strict=True)]
-        lows, highs = np.array([self._interval(*pair) for pair in pairs]).T
-        changes = np.array([self.weights[of_sum] @ self.estimates[:, quantile] for of_sum, quantile in pairs])
-        lows, highs = np.minimum(lows, changes), np.maximum(highs, changes)
+        lows, highs = np.array([self._reported(*pair) for pair in pairs]).T
+        changes = np.array([self._change(*pair) for pair in pairs])
         return Figures(like.labels, np.clip(lows, *ends), np.clip(highs, *ends), changes, **more)
+
+    def _change(self, of_sum: int, quantile: int) -> float:
+        """Return the estimated change of a quantile."""
+        return float(self.weights[of_sum] @ self.estimates[:, quantile])
+
+    def _reported(self, of_sum: int, quantile: int) -> tuple[float, float]:
+        """Return the ends of the interval of a quantile's change, extended up to the estimate.
+
+        Readers take the direction of the change from the estimate.
+        """
+        low, high = self._interval(of_sum, quantile)
+        change = self._change(of_sum, quantile)
+        return min(low, change), max(high, change)
 
     def _interval(self, of_sum: int, quantile: int) -> tuple[float, float]:
         """Return the lower and the upper end of the interval of a quantile's change.

@@ -59,6 +59,14 @@ class FigureGroup(Record, frozen=True):
         return self.about.lead(self.figures)
 
     @property
+    def told(self) -> list[int]:
+        """The positions of the figures whose changes are told: of yes and no, only those of yes."""
+        labels = self.figures.labels
+        within = [label[-1] if isinstance(label, tuple) and self.about.members else label for label in labels]
+        is_yes_or_no = set(map(type, within)) == {bool}
+        return [place for place, label in enumerate(within) if not (is_yes_or_no and label is False)]
+
+    @property
     def keys(self) -> Iterator[FigureKey]:
         """Return an iterator over the keys of the figures."""
         return (FigureKey(self.statistic, value) for value in self.figures.labels)

@@ -157,14 +157,14 @@ class ChangeVerdict(StrEnum):
     HIGHER_SINCE = "higher since"
     LOWER_SINCE = "lower since"
     CHANGED = "changed"
-    MAY_HAVE_CHANGED = "may have changed"
+    PERHAPS_CHANGED = "perhaps changed"
     NO_CHANGE = "no change seen"
     TOO_FEW = "too few reports to say"
 
     @property
     def is_change(self) -> bool:
         """Whether the verdict is a change, because chance alone is an unlikely explanation."""
-        return self not in {ChangeVerdict.MAY_HAVE_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
+        return self not in {ChangeVerdict.PERHAPS_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
 
 
 class Change(Figure, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
 from typing import Final
@@ -29,7 +29,7 @@ from estimator.formats.tables import rows_of
 from estimator.render.words import outcome_words
 from estimator.report.alerts import judged, read_alert
 from estimator.report.changes import changes_of, compared, correct
-from estimator.report.quantile_changes import ThresholdShares, chosen_places, histogram_of, mixture_of
+from estimator.report.quantile_changes import QuantileChanges, ThresholdShares, chosen_places, histogram_of, mixture_of
 from estimator.report.report import make_report
 from estimator.report.same_people import Windows
 from estimator.results.estimate import Figures
@@ -62,17 +62,39 @@ def tally_of(metric: Metric, window: Window, counts: Counts) -> Tally:
     return Tally(metric.name, metric.edition, window, closed=True, reports=int(counts.sum()), counts=counts.tolist())
 
 
-@cache
-def planted(name: str, later_ms: float) -> EstimateReport:
-    """Return a report of weeks in each of which other devices answer."""
+def reported(name: str, draws: Callable[[int, np.random.Generator], Floats]) -> EstimateReport:
+    """Return a report of weeks in each of which other devices answer.
+
+    Args:
+        name: the question.
+        draws: draws the answers of a week, given its number.
+
+    """
     metric, generator, tallies = REGISTRY.metric(name), np.random.default_rng(40), []
     analysis = analysis_of(metric)
     for week, window in enumerate(WEEKS):
-        startup = generator.gamma(4, 200, DEVICES) + later_ms * (week >= SLOWER)
-        distinct = Counter(np.clip(np.round(startup, -1), 0, 3000).tolist())
+        distinct = Counter(np.clip(np.round(draws(week, generator), -1), 0, 3000).tolist())
         draw = analysis.draws([tuple(analysis.law(answer).items()) for answer in distinct])
         tallies.append(tally_of(metric, window, draw(np.array([*distinct.values()]), window, generator)))
     return make_report(REGISTRY, tallies)
+
+
+@cache
+def planted(name: str, later_ms: float) -> EstimateReport:
+    return reported(name, lambda week, generator: generator.gamma(4, 200, DEVICES) + later_ms * (week >= SLOWER))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("end", [0, 3000])
+def test_a_quantile_at_a_point_mass_stays_although_the_mean_changes(name: str, end: int) -> None:
+    def draws(week: int, generator: np.random.Generator) -> Floats:
+        is_at_end = generator.random(DEVICES) < (0.62 if week < SLOWER else 0.7)
+        return np.where(is_at_end, float(end), 1500.0)
+
+    (changes,) = reported(name, draws).changes
+    found = {each.statistic for each in changes.found if each.verdict.is_change}
+    assert "mean" in found
+    assert "quantile" not in found
 
 
 @pytest.mark.parametrize("name", ["wave", "tree"])
@@ -86,7 +108,7 @@ def test_a_step_of_the_median_is_found_and_dated_in_every_form(
     report = planted(name, later_ms)
     (changes,) = report.changes
     median = next(each for each in changes.found if (each.statistic, each.value) == ("quantile", 0.5))
-    assert (median.verdict, median.since, median.is_new) == (verdict, WEEKS[SLOWER].text, False)
+    assert (median.verdict, median.since) == (verdict, WEEKS[SLOWER].text)
     assert median.low <= later_ms <= median.high
     assert changes.untested == ("variance", "at_most", "bin")
     alerts = [read_alert(REGISTRY, f"{name}.p50 {each}") for each in ("rises", "falls")]
@@ -97,7 +119,7 @@ def test_a_step_of_the_median_is_found_and_dated_in_every_form(
     assert f"\N{NO-BREAK SPACE}ms {verdict.value.removesuffix(' since')} than before {WEEKS[SLOWER].text} (" in words
     assert "\N{NO-BREAK SPACE}ms, with at least 95% confidence); p < 0.001" in words
     told = f"quantile 0.5: {verdict} {WEEKS[SLOWER].text}"
-    assert any((row.statistic, row.value) == ("found_change", told) for row in rows_of(report))
+    assert any(row.statistic == "found_change" and str(row.value).startswith(told) for row in rows_of(report))
 
 
 def windows_with(metric: Metric, counts: Counts) -> list[MetricEstimate]:
@@ -277,11 +299,12 @@ def most_likely(events: int, rounds: int) -> float:
 @pytest.mark.long
 @pytest.mark.parametrize("of_people", ["ends", "bell"])
 def test_false_alarms_are_as_rare_as_promised_for_any_people_who_answer_again(of_people: str) -> None:
-    """Without the lasting part of the error, there are too many."""
+    """The tested share alone would give too many without the lasting part of its error."""
     number = {(name, who): alarms(name, of_people, who) for name in NAMES for who in WHO}
     assert most_likely(sum(number.values()), ROUNDS * len(number)) <= MOST
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Windows, "with_lasting", lambda self, _: self)
+        patched.setattr(QuantileChanges, "_without_unclear", lambda self: self)
         assert alarms("sharp_wave", of_people, OPPOSITE) > MOST * ROUNDS
 
 

@@ -17,8 +17,8 @@ from client_sdk.protocol.metric import Metric
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, relative_size, unit_of, within
 from estimator.render.words import (
     NO_REPORTS,
-    NO_TEXTS,
     TOO_FEW,
+    answer_of,
     change_words,
     changed_label,
     compared_words,
@@ -58,7 +58,7 @@ CODES: Final[dict[StrEnum, str]] = {
     Conclusion.MAY_DIFFER: "perhaps",
     Conclusion.NO_DIFFERENCE: "same",
     Conclusion.TOO_FEW: "unknown",
-    ChangeVerdict.MAY_HAVE_CHANGED: "perhaps",
+    ChangeVerdict.PERHAPS_CHANGED: "perhaps",
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
@@ -159,7 +159,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         words = (
             f"Changes in {not_tested or 'the answers'} are not tested."
             if windows > 1
-            else "Changes appear once two windows with reports have closed."
+            else f"Changes need two closed windows with reports; this report has {'one' if windows else 'none'}."
         )
         return WordedConclusion("unknown", "", words)
     code, words = CODES[changes.verdict], outcome_words(changes)
@@ -209,13 +209,11 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 def found_words(change: Change, changes: Changes) -> str:
     """Return a phrase on how a figure changed, and since when, for a row of the table."""
-    words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
-    since = change.since or changes.since
-    return (
-        f"{words} between {changes.first} and {changes.last}"
-        if since is None
-        else f"{words.removesuffix(' since')} since {since}"
-    )
+    words = change.verdict.value
+    since, new = change.since or changes.since, ", new" if change.is_new else ""
+    if since is None:
+        return f"{words} between {changes.first} and {changes.last}{new}"
+    return f"{words.removesuffix(' since')} since {since}{new}"
 
 
 def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | None:
@@ -268,7 +266,7 @@ def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
         return _of_difference(joint)
     group = shown.leading
     if group is None:
-        return Headline("", NO_TEXTS if shown.texts is not None else TOO_FEW)
+        return Headline("", answer_of(shown) if shown.texts is not None else TOO_FEW)
     figure = group.figures[group.lead]
     if figure.estimate is None:
         return Headline("", TOO_FEW)

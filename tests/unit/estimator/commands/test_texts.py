@@ -162,7 +162,7 @@ def test_of_many_named_texts_that_nobody_has_none_is_said_to_occur(folder: Path,
     words = [*map("".join, islice(product("abcdefghij", repeat=4), 3000)), "zebra"]
     (tmp_path / "words.txt").write_text("\n".join(words))
     said = " ".join(report(folder, "--with", f"candidates={tmp_path / 'words.txt'}").split())
-    assert "Of 3,001 texts that you named, 1 certainly occur" in said
+    assert "Of 3,001 texts that you named, 1 certainly occurs" in said
     for metric in json.loads(report(folder, "--format", "json", "--with", f"candidates={tmp_path / 'words.txt'}"))[
         "metrics"
     ]:

@@ -77,7 +77,7 @@ def changes(verdict: ChangeVerdict, estimate: float, since: str | None = None, a
         ),
         (ChangeVerdict.CHANGED, -0.06, None, None, "“a” is 6 points lower in 2026-W09 than in 2026-W01 (2 to 10)"),
         (
-            ChangeVerdict.MAY_HAVE_CHANGED,
+            ChangeVerdict.PERHAPS_CHANGED,
             0.06,
             None,
             "2026-W05",
