@@ -279,7 +279,7 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
         return key if value is None else FigureKey(key.statistic, _label(metric, value, text))
     if not known:
         raise RequestError(
-            f"the alert {text!r} cannot be judged: {metric.name} has no mean and no shares; use another metric"
+            f"the alert {text!r} cannot be judged: {metric.name} has no figure for alerts; use another metric"
         )
     missing = "a share without its value" if name == "share" else f"{figure}, which {metric.name} does not have"
     raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}{suggestion(name, known)}")
