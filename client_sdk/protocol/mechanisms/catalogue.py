@@ -355,7 +355,7 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
         odds: e**epsilon.
 
     """
-    from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 6 ms
 
     gap = (odds - 1) ** 2
     favoring_all = (values + drawn * odds - 1) / gap
