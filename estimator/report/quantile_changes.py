@@ -46,8 +46,7 @@ the tested share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -70,7 +69,7 @@ range covers at most half the grid.
 """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class QuantileChanges:
     """Weighted sums of the quantiles of one question over several windows.
 
@@ -86,6 +85,8 @@ class QuantileChanges:
         tested: the weighted sums of the tested shares. A sum that differs from 0 is replaced by 0
             if the interval of the quantile's change does not lie on the same side of 0. Its
             interval is infinitely wide if some window has too few reports for a normal interval.
+        known: the intervals of all quantiles that were computed so far, by the weights of the
+            windows. Copies of the sums share them, because computing one takes long.
 
     """
 
@@ -95,6 +96,7 @@ class QuantileChanges:
     weights: Floats
     estimates: Floats
     tested: Sums
+    known: dict[tuple[float, ...], list[tuple[float, float]]] = field(default_factory=dict)
 
     @classmethod
     def from_windows(
@@ -180,16 +182,10 @@ class QuantileChanges:
 
     def _quantiles(self, weights: tuple[float, ...]) -> list[tuple[float, float]]:
         """Return the intervals of all quantiles over windows with the given weights."""
-        known = self._known
-        if weights not in known:
-            known[weights] = quantile_intervals(
-                mixture_of(self.windows, self.metric, np.array(weights)), self.probabilities, PAIR
-            )
-        return known[weights]
-
-    @cached_property
-    def _known(self) -> dict[tuple[float, ...], list[tuple[float, float]]]:
-        return {}
+        if weights not in self.known:
+            mixture = mixture_of(self.windows, self.metric, np.array(weights))
+            self.known[weights] = quantile_intervals(mixture, self.probabilities, PAIR)
+        return self.known[weights]
 
 
 def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Floats) -> TallyRanges:
