@@ -241,9 +241,9 @@ def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(
         at.network.heal()
         for _ in range(UPLOADS_BETWEEN):  # so the new history gets further than the one that ended
             assert fsync.count(judged(of_shard(7))) == CountedUpload(Verdict(1), is_duplicate=False)
-        wait_until(lambda: is_in_step(master, master=replica), what="a copy")
+        at.cluster.wait_until(lambda: is_in_step(master, master=replica), what="a copy")
         master.ask("CLUSTER", "FAILOVER")
-        wait_until(lambda: is_in_step(replica, master=master), what="the master of before")
+        at.cluster.wait_until(lambda: is_in_step(replica, master=master), what="the master of before")
         with pytest.raises(StoreUnavailableError, match="was a replica for a while"):
             list(reading)
         acknowledged = [first] if waiting.exception() else [first, third]

@@ -31,6 +31,9 @@ SETTINGS = (
     *("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0"),
 )
 
+LOG, LINES_SHOWN = "node.log", 12
+"""The name of a node's log in its folder, and how many of its last lines a failed wait shows."""
+
 
 @dataclass
 class Node:
@@ -86,6 +89,8 @@ class Node:
                     str(free_port()),
                     "--cluster-node-timeout",
                     str(self.timeout_ms),
+                    "--logfile",
+                    LOG,
                     *SETTINGS,
                 ],
                 stdout=subprocess.DEVNULL,
@@ -122,6 +127,15 @@ class Node:
     def is_master(self) -> bool:
         """Whether the node is a master now."""
         return bool(self.client.info("replication")["role"] == "master")
+
+    def state(self) -> str:
+        """Return what explains why a wait failed: the node's role and the end of its log."""
+        try:
+            told = str(self.client.info("replication"))
+        except redis.RedisError as silent:
+            told = repr(silent)
+        end = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[-LINES_SHOWN:]
+        return "\n".join([f"node {self.port} at {self.host}: {told}", *end])
 
 
 @dataclass
@@ -181,7 +195,7 @@ class Cluster:
             ports.update(_master_of(slot, node) for node in self.nodes if node.process is not None)
             return len(ports) == 1
 
-        wait_until(agreed, what="the nodes to agree on who holds a slot")
+        self.wait_until(agreed, what="the nodes to agree on who holds a slot")
         (port,) = ports
         return next(node for node in self.nodes if str(node.port) == port)
 
@@ -202,7 +216,21 @@ class Cluster:
         for node in self.nodes:
             if node.process is None or node.process.poll() is not None:
                 node.start()
-        wait_until(self._is_healthy, what="a healthy cluster")
+        self.wait_until(self._is_healthy, what="a healthy cluster")
+
+    def wait_until(self, condition: Callable[[], bool], *, what: str) -> None:
+        """Poll a condition until it holds.
+
+        Raises:
+            TimeoutError: if it does not hold in time; its notes show the state of every node.
+
+        """
+        try:
+            wait_until(condition, what=what)
+        except TimeoutError as late:
+            for node in self.nodes:
+                late.add_note(node.state())
+            raise
 
     def _is_healthy(self) -> bool:
         masters = [node for node in self.nodes if node.is_master()]
