@@ -6,8 +6,8 @@ question or on its channel is in the subclass only. All other code calls the met
 
 Vocabulary of this package: a device encodes its answer as an *input* from 0 to k - 1. The *channel*
 (a mechanism with its parameters) draws a *symbol* from 0 to m - 1 for this input, and the device
-reports the symbol. The *score* of a symbol is a number for which the mean over all reports is the
-unbiased estimate of a figure.
+reports the symbol. Each symbol has a *score* for each figure. The mean score of all reports is the
+unbiased estimate of the figure.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ symbol.
 """
 
 InputLaw = tuple[tuple[Any, float], ...]
-"""The inputs as which a device may encode its answer, each with its probability. For instance, a
-number between two points of a grid is encoded as the lower or the upper point.
+"""The inputs that may encode a device's answer, each with its probability. For instance, a number
+between two points of a grid is encoded as the lower or the upper point.
 """
 
 
@@ -123,16 +123,16 @@ class Analysis(ABC, Generic[K]):
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the tally counts other symbols than the channel has, or if the range
-                is so narrow that floats cannot distinguish its numbers.
+            UnfitTallyError: if the tally counts symbols that the channel does not have, or if the
+                range is so narrow that floats cannot distinguish its numbers.
 
         """
         tally.check(self.metric.channel.symbols)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 used for models
-        """Return the model that is learned from a tally, and its coefficients or log-odds.
+        """Return the coefficients or log-odds that are learned from a tally, and the model.
 
-        The coefficients or log-odds come first. The model is None if the tally has too few reports.
+        The model is None if the tally has too few reports.
 
         Raises:
             TypeError: if the question is not a model.
@@ -267,8 +267,8 @@ class Analysis(ABC, Generic[K]):
         """The error of a mean vector that remains with any number of reports.
 
         Devices rotate their vectors by one of a finite number of rotations, which differ from
-        window to window. The error in one window is given as a fraction of the vectors' length, for
-        the worst case that all vectors are identical. None unless answers are vectors.
+        window to window. The error is that of one window, as a fraction of the vectors' length. It
+        is the worst case, in which all vectors are identical. None unless answers are vectors.
         """
         return None
 
@@ -281,7 +281,7 @@ class Analysis(ABC, Generic[K]):
         return 0.0
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 used for groups
-        """Return the minimum variance that fresh noise adds to each group's mean, for one report.
+        """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
         Fresh noise is the noise that devices draw anew in each window.
 
@@ -309,7 +309,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def text_tails(self) -> TextTails | None:
-        """The far tails of the errors of texts' shares; None unless answers are texts."""
+        """The tails of the number of reports that support a text; None unless answers are texts."""
         return None
 
     @property
@@ -342,7 +342,7 @@ class Analysis(ABC, Generic[K]):
     def extremes(self) -> tuple[Floats, Floats]:
         """The smallest and the largest score of a report, for each share and then for the mean.
 
-        They limit how far a fabricated report can move an estimate, which is the mean of scores.
+        An estimate is the mean of scores, so these limit how far a fabricated report can move it.
         """
         return np.zeros(0), np.zeros(0)
 
@@ -351,7 +351,7 @@ class Analysis(ABC, Generic[K]):
     observation: Observation | None = None
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the inputs as which a device may encode an answer, with their exact probabilities.
+        """Return the inputs that may encode an answer, with their exact probabilities.
 
         Raises:
             DomainError: if the object is not a valid answer.

@@ -103,7 +103,7 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the smallest and the largest scores of a report, for limits on fabricated reports.
+        """Return the smallest and the largest scores of a report, to limit the effect of fakes.
 
         Args:
             unbiased: the unbiased estimates of the figures.
@@ -213,7 +213,7 @@ class OneOfLabels(OneSymbol[K]):
             yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals of one tally: of shares, the mean, and derived figures."""
+        """Return the number of intervals for one tally's shares, mean, and derived figures."""
         size = self.metric.channel.inputs
         shares = 1 if size == 2 else size  # noqa: PLR2004 the second share is 1 minus the first
         return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
@@ -276,7 +276,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of the mean from one report, divided by the squared range."""
+        """The largest variance of a mean from one report, divided by the squared range."""
         if self.positions is None:
             return None
         places = self.scale
@@ -284,7 +284,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of one report, for each share, then for the mean."""
+        """The smallest and the largest score of a report, for each share and then for the mean."""
         inputs = self.metric.channel.inputs
         ends = [
             np.broadcast_to(self.factor * end, inputs)[: len(self.metric.labels)] for end in self.inverse.extremes()
@@ -327,7 +327,8 @@ class MembersOfSet(OneOfLabels[Subset]):
     def positions(self) -> Floats | None:
         """For each input, the estimated size of a set whose drawn element is this input.
 
-        It is the maximum size for a value, and 0 for a dummy. The mean is the mean size of sets.
+        It is the maximum size for a value, and 0 for a dummy. The mean over all reports estimates
+        the mean size of sets.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
@@ -338,7 +339,7 @@ class MembersOfSet(OneOfLabels[Subset]):
         return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals: one for each value's share, one for the mean size."""
+        """Return the number of intervals: one for each value's share, and one for the mean size."""
         return len(self.kind.values) + 1
 
     @property
@@ -385,7 +386,7 @@ class MembersInPairs(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """A bound on the variance of a mean size from one report; the maximum size counts as 1."""
+        """A bound on the variance of a mean size from one report, where the maximum size is 1."""
         contrast, inverse = self.contrast_by(self.inverse), self.inverse
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         return contrast.floor * inverse.ratio
@@ -401,7 +402,7 @@ class MembersInPairs(MembersOfSet):
     def law(self, answer: object) -> Mapping[int, Fraction]:
         """Return the pairs of elements of the padded set, each with the same probability.
 
-        The pair of elements a and b of K is the input a * K + b.
+        If there are K possible elements, the pair of the elements a and b is the input a * K + b.
         """
         (padded,) = Analysis.law(self, answer)
         pairs = [first * self.metric.channel.inputs + second for first, second in combinations(padded, 2)]
@@ -422,7 +423,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def factor(self) -> float:
-        """1, because a report answers yes or no for a value, so no share must be converted."""
+        """The factor 1, because a report is about one value and its share is not converted."""
         return 1.0
 
     @property
@@ -437,7 +438,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The largest variance of a mean size from one report, if the maximum size counts as 1."""
+        """The largest variance of a mean size from one report, where the maximum size is 1."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
@@ -449,11 +450,11 @@ class MembersAsked(MembersOfSet):
         return least - beside, most - beside
 
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
-        """Return the covariance matrix. It is diagonal, because the estimates are independent."""
+        """Return the covariance matrix, which is diagonal for independent estimates."""
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return, for each value of the question, the input that states whether the set has it.
+        """Return, for each value of the question, the input for whether the set contains it.
 
         Each input has the same probability, because a device draws the value at random.
         """

@@ -3,9 +3,9 @@
 Answers above the clip count as the clip, which biases the mean. But the noise of the mean grows
 with the width of the range, even if hardly any answer lies near the end. If the distribution of
 answers is skewed, a narrower range is therefore often better than the full range. For example,
-visits to a doctor can be counted up to 15 or up to 80. The estimate with 15 is usually nearer to
-the mean of all visits. To find the best clip, the distribution must be known, for example from a
-pilot window.
+visits to a doctor can be counted up to 15 or up to 80. The estimate is then usually nearer to the
+mean of all visits with 15 than with 80. To find the best clip, the distribution must be known, for
+example from a pilot window.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ answers were clipped, the mean would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""Besides the best clip, a table shows the candidates nearest to these quantiles of the answers."""
+"""A table shows the best clip, and the candidates nearest to these quantiles of the answers."""
 
 MOST_CHANGE: Final = 10.0
 """The largest relative rise of all numbers for which `clip_at` checks whether it would be detected.
@@ -45,9 +45,10 @@ WORTH: Final = 0.9
 """A clip is suggested if its error is at most this fraction of the error with the full range."""
 
 BODY, TAIL = 0.5, 0.97
-"""Two quantiles of a pilot window, from which the tail of the distribution is extrapolated: it
-falls exponentially, as fast as from the first quantile to the second. Beyond the second quantile,
-the estimated distribution is usually noise. A range that includes this noise would be far too wide.
+"""Two quantiles of a pilot window, from which the tail of the distribution is extrapolated. Beyond
+the second quantile, the tail falls exponentially, as fast as between the two quantiles. It replaces
+the estimated distribution, which is usually noise there. A range that includes this noise would be
+far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)

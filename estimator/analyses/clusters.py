@@ -1,11 +1,11 @@
 """Clusters of answers: how many there are, and the answers, share and stability of each cluster.
 
 A cluster consists of answers that lie close together, such as 1 to 5 and 20 to 30. Clusters are
-found by weighted k-means, where each possible answer is a point: the middle of a bin of a number, a
-step of a scale, a count, or a pair of answers to two questions. The weight of a point is the
-estimated share of the answer. The shares are maximum-likelihood estimates; for the bins of a
-number, they are smoothed, as in the report's histogram. Only the tally is used, so clusters cost no
-privacy budget.
+found by weighted k-means, where each possible answer is a point. An answer is a step of a scale, a
+count, or a pair of answers to two questions. A number is represented by the middle of its bin. The
+weight of a point is the estimated share of the answer. The shares are maximum-likelihood estimates;
+for the bins of a number, they are smoothed, as in the report's histogram. Only the tally is used,
+so clusters cost no privacy budget.
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn at random, with
   a higher probability for points far from each other (Arthur & Vassilvitskii 2007, "k-means++: the
@@ -16,13 +16,14 @@ privacy budget.
   analysis"). If this width is below .7, all answers are put in one cluster. Kaufman & Rousseeuw
   1990, "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. For
   comparison, evenly spread answers have a width of .55, and normally distributed answers have less.
-  Two people with the same answer are assumed to be a third of the smallest distance between answers
-  apart: this is their mean distance if they rounded two evenly spread values to the same answer.
-  With a distance of 0, the best number of clusters would always be the number of answers.
-* To see which clusters could be noise, tallies are resampled: drawn at random from the fitted
-  distribution, and clustered in the same way. They show how often each number of clusters is found,
-  and how stable each cluster is. The stability is the mean Jaccard index, weighted by shares,
-  between the cluster and the most similar cluster in each resampled tally (Hennig 2007,
+  The distance between two people with the same answer is assumed to be a third of the smallest
+  distance between different answers. This is the mean distance between two evenly spread values
+  that are rounded to the same answer. With a distance of 0, the best number of clusters would
+  always be the number of answers.
+* To see which clusters could be noise, tallies are drawn at random from the fitted distribution
+  (resampled), and are clustered in the same way. The results show how often each number of clusters
+  is found, and how stable each cluster is. The stability is the mean Jaccard index, weighted by
+  shares, between the cluster and the most similar cluster in each resampled tally (Hennig 2007,
   "Cluster-wise assessment of cluster stability"). A cluster with a stability below .6 is probably
   noise.
 """
@@ -49,7 +50,7 @@ MOST_CLUSTERS = 5
 """The maximum number of clusters. Readers could hardly tell more clusters apart."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
-"""The number of random starts of k-means: for the tally, and for each resampled tally. In small
+"""The number of random starts of k-means for the tally and for each resampled tally. In small
 cases, the best of eight starts reaches the smallest possible sum of squares. For a resampled tally,
 four starts are enough.
 """
@@ -62,7 +63,7 @@ SEED = 1
 
 POINTS_OF_A_CLUSTER = 3
 """The minimum number of points per cluster, on average. If each point were a cluster, the
-silhouette width would be the largest, but would mean nothing.
+silhouette width would have its maximum, but no meaning.
 """
 
 STRONG = 0.7
@@ -158,7 +159,7 @@ def clusters_of_values(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Confidence intervals for a subset of a question's values: its total share and mean position.
+    """Confidence intervals for the total share and the mean position of some values.
 
     Attributes:
         inverse: the inverse of the channel.
@@ -180,7 +181,7 @@ class Values:
         return low, high
 
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
-        """Return the confidence interval of the mean position of the people with some values.
+        """Return the confidence interval of the mean position of people who gave certain answers.
 
         The mean is the position c from which the signed distances of these people's answers add up
         to 0. The interval consists of all c for which this sum could be 0.
@@ -228,8 +229,8 @@ class Split:
     Attributes:
         clusters: the indices of each cluster's answers. Clusters are ordered by their first answer.
         stabilities: how well resampled tallies reproduce each cluster, from 0 to 1.
-        numbers: for each number of clusters 1, 2, …, the fraction of resampled tallies with this
-            number.
+        numbers: for each number of clusters 1, 2, …, the fraction of resampled tallies in which
+            this number of clusters is found.
 
     """
 
@@ -279,7 +280,7 @@ def _in_order(members: Members) -> list[int]:
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return the number of clusters with the largest silhouette width; 1 if all are weak."""
+    """Return the number of clusters with the largest silhouette width, or 1 if all are weak."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 
@@ -365,9 +366,10 @@ def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) 
 
 
 def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
-    """Return a cluster's stability: its mean Jaccard index with the most similar clusters.
+    """Return a cluster's stability.
 
-    One cluster is compared in each resampled tally.
+    It is the mean of the cluster's Jaccard indices with the most similar cluster in each resampled
+    tally.
     """
     return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 

@@ -3,9 +3,9 @@
 A device rounds its number at random to a point of an even grid, and the channel has an input for
 each point. If each count is an input of its own, the share of each count is estimated. The
 estimated quantiles, variance and shares of a distribution come from a smoothed histogram. Their
-intervals come from the package `distribution_intervals`, and are valid for every population,
-however smoothing affects the estimates. If an estimate lies outside its interval, it is moved to
-the nearer end.
+intervals come from the package `distribution_intervals`, and are valid for every population, even
+though smoothing biases the estimates. If an estimate lies outside its interval, it is moved to the
+nearer end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""The larger absolute value of a range's ends may be at most this number times the range's width. A
+"""The absolute value of each end of a range may be at most this number times the range's width. A
 narrower range, such as from 10**15 to 10**15 + 1, contains too few floats for a histogram.
 """
 
@@ -90,7 +90,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: mean, sum, and quantiles if they are estimated."""
+        """The figures that alerts may watch: the mean, the sum, and quantiles if estimated."""
         return (
             {"mean": FigureKey(self.mean_statistic)}
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -98,7 +98,7 @@ class PointOfGrid(OneSymbol[Grid]):
         )
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of other symbols than the channel's, and a range too narrow for floats."""
+        """Refuse a tally that does not fit the channel, and a range too narrow for floats."""
         super().check(tally)
         check_range(self.kind)
 
@@ -135,7 +135,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]
 
     def family(self, request: Request) -> int:
-        """Return the number of intervals of one tally; 1 if only the mean is estimated."""
+        """Return the number of intervals of one tally, which is 1 if only the mean is estimated."""
         histogram = self.histogram
         return 1 if histogram is None else family_of(histogram, len(self._ranges(request)))
 
@@ -177,7 +177,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of a mean from one report, divided by the squared range."""
+        """The largest variance of a mean from one report, divided by the squared range."""
         decoder = self.decoder
         if decoder is None:
             return self.inverse.squares(self.metric.channel.inputs).worst
@@ -187,7 +187,7 @@ class PointOfGrid(OneSymbol[Grid]):
     def extremes(self) -> tuple[Floats, Floats]:
         """The smallest and the largest score of one report for the mean.
 
-        If logarithms are averaged, it is the score for the mean logarithm.
+        If logarithms are averaged, these are scores for the mean logarithm.
         """
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
@@ -206,7 +206,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return some narrower ranges for the mean, also if a distribution is estimated."""
+        """Return some narrower ranges for the mean, even if a distribution is estimated."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
@@ -215,7 +215,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Questions with answers on a scale, such as 1 to 5, if only the mean position is estimated."""
+    """Questions with answers on a scale such as 1 to 5, of which only the mean is estimated."""
 
     mean_name = "mean position"
 
@@ -270,7 +270,7 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """Days of use: the share of devices used on each number of days, or on at least as many."""
+    """The share of devices that were used on each number of days, and on at least some days."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -280,7 +280,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of intervals for the thresholds: one for each."""
+        """The number of thresholds, each of which has an interval."""
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -309,7 +309,7 @@ def check_range(kind: Grid) -> None:
     """Refuse a range that is too narrow for floats to distinguish its numbers.
 
     Raises:
-        UnfitTallyError: if the range is too narrow. The message suggests to ask for the distance
+        UnfitTallyError: if the range is too narrow. The message suggests asking for the distance
             from the low end instead.
 
     """
@@ -342,7 +342,7 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
     Args:
         histogram: the number's bins, and the probability of each symbol for a value in each bin.
         counts: the count of each symbol, shape (symbols,).
-        fit: the histograms fitted to the tally; None without reports.
+        fit: the histograms fitted to the tally, or None if it has no reports.
         ranges: the ends of the requested ranges, in the number's unit.
         unit: the unit of the number.
         simultaneous: whether all intervals must be valid simultaneously, at 95%.
@@ -398,7 +398,7 @@ def family_of(histogram: Histogram, ranges: int) -> int:
 
 
 def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
-    """Return the mean answer under the maximum-likelihood histogram; None without reports."""
+    """Return the mean of the maximum-likelihood histogram, or None if there is none."""
     return None if fit is None else float(histogram.mean(fit.likeliest))
 
 
@@ -439,9 +439,9 @@ def _pairs(histogram: Histogram) -> list[Ends]:
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
     """Return the share of answers within each of the requested ranges.
 
-    The ends of a range may lie between grid points. The low end of a share's interval is then that
-    of the range between the nearest grid points inside the requested range. The high end is that of
-    the range between the nearest points outside it.
+    The ends of a requested range may lie between grid points. The low end of the share's interval
+    is then computed for a narrower range, which ends at grid points. The high end is computed for a
+    wider range, which also ends at grid points.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
@@ -459,7 +459,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the interval of the share between two grid points; 0 to 0 if no bin lies between."""
+    """Return the interval of the share between two grid points, which is 0 to 0 without a bin."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

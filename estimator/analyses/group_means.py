@@ -2,10 +2,10 @@
 
 A device rounds its number at random to a point of an even grid. It reports the pair of its group
 and this point, as one of several categories. The shares of these pairs are estimated without bias.
-The sum over the pairs of a group estimates the share of the group. The sum weighted by the points
-estimates this share times the group's mean. The group's mean is the quotient of the two sums. The
-module `ratios` computes the intervals of such quotients and of their differences, and the p-values
-of the differences.
+The sum of these estimates over the pairs of a group estimates the share of the group. A sum that is
+weighted by the points estimates this share times the group's mean. The group's mean is the second
+sum divided by the first. The module `ratios` computes the intervals of such ratios and of their
+differences, and the p-values of the differences.
 
 If the interval of a group's share includes 0, the group could be empty. The report then gives no
 mean for this group.
@@ -39,9 +39,9 @@ from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
 from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
-"""The index of the outcome "high end", if each answer counts partly as the low end and partly as
-the high end of the range, such as 3/4 high for the number 7.5 of 0..10. The share of this outcome
-within a group is the group's mean, as a fraction of the range.
+"""The index of the outcome "high end". Each answer counts partly as the low end and partly as the
+high end of the range. In the range 0..10, for instance, 7.5 counts as 1/4 low and 3/4 high. The
+share of the outcome "high end" within a group is the group's mean, as a fraction of the range.
 """
 
 
@@ -66,7 +66,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of other symbols than the channel's, and a range too narrow for floats."""
+        """Refuse a tally that does not fit the channel, and a range too narrow for floats."""
         super().check(tally)
         check_range(self.kind.second)
 
@@ -76,7 +76,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
             yield (FigureGroup("share", shares, "", SHARES),)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports: shares with intervals from 0 to 1."""
+        """Return the figures of a tally without reports, which are shares with intervals 0..1."""
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
@@ -103,10 +103,10 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
-        """Return the mean squared score of a report for a group's share, for three senders.
+        """Return three mean squared scores of a report, for the share of a group.
 
-        The first result is the largest mean square if the sender is in the group. The second and
-        third are the largest and the average mean square if the sender is not in the group.
+        The first is the largest mean square if the sender is in the group. The second and third are
+        the largest and the average mean square if the sender is not in the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -145,18 +145,18 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return residual
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a group and a number
-        """Return the number of an answer, which is a group and a number, clipped to the range."""
+        """Return the number in an answer (a group and a number), clipped to the range."""
         _, number = value
         return float(self.kind.second.within(number))
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
-        """Return the minimum variance that fresh noise adds to each group's mean, for one report.
+        """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
         Fresh noise is the noise that devices draw anew in each window. To first order, a report
-        changes the group's mean by (answer - mean) / share if it is from the group. How much noise
-        the mechanism adds to this depends on the answer. The result assumes that all people in the
-        group, and all people outside it, give the answers with the least noise. If answers are
-        permanent, the result is 0.
+        changes the group's mean by (answer - mean) / share if its sender belongs to the group. How
+        much noise the mechanism adds to this depends on the answer. The result assumes that all
+        people in the group, and all people outside it, give the answers with the least noise. If
+        answers are permanent, the result is 0.
 
         Args:
             shares: the share of each group, above 0.
@@ -182,7 +182,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a pair
-        """Return the group of an answer, which is a group and a number."""
+        """Return the group in an answer (a group and a number)."""
         group, _ = value
         return (group,)
 

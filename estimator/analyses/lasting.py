@@ -80,10 +80,10 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return slope and intercept of the share of a permanent answer.
+    """Return the slope and the intercept of the share of a permanent answer.
 
     If the share f of people have an answer, the expected share of people with the same permanent
-    answer is slope * f + intercept. Without permanent answers, this is f.
+    answer is slope * f + intercept. If answers are not permanent, this is f.
     """
     if not channel.permanent_nanos:
         return 1.0, 0.0

@@ -23,12 +23,11 @@ that it then contains the true value at least 93% of the time, even in the worst
 """
 
 REMEMBERED: Final = 16
-"""The number of `Contrast` objects that are kept, because other windows of a metric need the same.
-"""
+"""The number of `Contrast` objects in the cache. All windows of a metric need the same object."""
 
 
 class UnbiasedScores(Protocol):
-    """A score for each symbol, for which the expected score of a report is the answer itself.
+    """Scores of symbols for which the expected score of a report is the sender's answer.
 
     Answers x are on a scale from 0 to 1, and E[score | x] = x.
 
@@ -44,7 +43,7 @@ class UnbiasedScores(Protocol):
         """The number of reports from which the mean is nearly normal, whatever the true mean is."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return, for each true mean from 0 to 1, the minimum variance of a report's score."""
+        """Return the minimum variance of a score over all populations with each given mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +58,8 @@ class Contrast:
         floor: the minimum variance of a report's score if all people give the same answer.
         enough: the number of reports from which normal intervals are used: `ENOUGH` times the
             largest kurtosis of the score among people with the same answer, but at least the number
-            that `LEAST_NOISE` requires. If epsilon is large, all of the noise comes from the few
-            false reports, and a tally may contain none.
+            that `LEAST_NOISE` requires. If epsilon is large, all noise comes from the few reports
+            that differ from the answer, and a tally may contain none of these.
 
     """
 
@@ -103,7 +102,7 @@ class Contrast:
         return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
-        """Return `floor`, the minimum variance for every true mean."""
+        """Return `floor`, which is the minimum variance for every true mean."""
         return self.floor
 
 
@@ -117,9 +116,9 @@ class Mean(NamedTuple):
 
 
 def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean of one tally, as `means_of` does for several.
+    """Return the mean of one tally, as `means_of` does for several tallies.
 
-    Without reports, the interval is 0..1.
+    If there are no reports, the interval is 0..1.
     """
     if reports == 0:
         return Mean(None, None, 0.0, 1.0)
@@ -127,16 +126,19 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 
 
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
-    """Return the mean of each tally on a scale from 0 to 1, for people sampled at random.
+    """Return the mean of each tally, on a scale from 0 to 1.
+
+    Intervals assume that the people who report are a random sample of a population.
 
     * If symbols have only two different scores, as for the size of a set, the number of reports
       with the higher score is binomial, and its interval is converted to an interval of the mean.
-    * Otherwise, a normal interval is used if there are at least 50 reports, and in addition either
-      at least `UnbiasedScores.enough` reports, or a large variance of scores: at least the variance
-      that arises if `FEW` people are at one end of the range and all others at the other end. The
-      interval uses the variance of the observed scores, but at least the minimum variance that the
-      mechanism causes at the estimated mean. At a large epsilon, most of the variance comes from
-      the few reports far from the true answer, and a tally may contain no such report.
+    * Otherwise, a normal interval is used under two conditions. There are at least 50 reports. In
+      addition, there are at least `UnbiasedScores.enough` reports, or the variance of the scores is
+      large. It is large if it is at least the variance that arises if `FEW` people are at one end
+      of the range and all others at the other end. The interval uses the variance of the observed
+      scores, but at least the minimum variance that the mechanism causes at the estimated mean. At
+      a large epsilon, most of the variance comes from the few reports that are far from the true
+      answer. A tally may contain no such report.
     * In all other cases, a betting interval is used, which is valid for every population. A normal
       interval could be wrong, because a tally may lack rare answers that affect the mean. For
       example, if 2% of people answer the high end, it may happen that none of them is among 50
@@ -184,7 +186,7 @@ def worst_variance(places: Floats, squares: Floats) -> float:
 
     Args:
         places: the position of each input, from 0 to 1, shape (k,).
-        squares: the mean squared score of a report of each input, shape (k,).
+        squares: the mean squared score of a report for each input, shape (k,).
 
     The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
     maximizing over populations and minimizing over t may be exchanged. The largest variance is

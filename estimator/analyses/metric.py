@@ -1,4 +1,4 @@
-"""The choice of the analysis of a metric, and the estimates of one tally.
+"""The analysis that belongs to each metric, and the estimates of one tally.
 
 Standard errors and intervals describe a population, of which the reporting devices are a random
 sample. They include two kinds of randomness: the choice of the sample, and the noise of the

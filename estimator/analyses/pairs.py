@@ -1,4 +1,4 @@
-"""Two questions answered together: shares within groups, differences, and independence.
+"""Pairs of answers to two questions: shares within groups, differences, and independence.
 
 Each device reports the pair of its answers i and j to two questions. An answer i to the first
 question defines a *group*, and an answer j to the second question is an *outcome*. The share f_ij
@@ -17,24 +17,24 @@ derived from these estimated shares and their covariance.
 * The p-value of a difference is 1 minus the largest confidence at which the difference's interval
   excludes 0. P-value and interval therefore never contradict each other.
 * If the two answers are independent, f_ij = f_i. f_.j, where f_i. is the share of group i and f_.j
-  the share of outcome j. Wald's statistic tests whether the differences between both sides are 0.
-  It uses the covariance of the estimates, which includes the noise of the mechanism. (Pearson's
-  test on estimated counts would ignore this noise, and reject far too often.) If a share depends on
-  few people, the estimates are far from normally distributed. The p-value of the test is then at
-  least the smallest p-value of any difference between groups, after correction for the number of
+  the share of outcome j. Wald's statistic tests whether the two sides of this equation differ. It
+  uses the covariance of the estimates, which includes the noise of the mechanism. (Pearson's test
+  on estimated counts would ignore this noise, and reject far too often.) If a share depends on few
+  people, the estimates are far from normally distributed. The p-value of the test is then at least
+  the smallest p-value of any difference between groups, after correction for the number of
   differences.
-* If the first question is a scale and the second is yes or no, the area under the curve (AUC)
-  measures how well the scale ranks yes above no: it is the probability that a random person who
+* If the first question is a scale and the second is yes or no, the area under the ROC curve (AUC)
+  measures how well the scale ranks yes above no. It is the probability that a random person who
   says yes is at a higher step than a random person who says no, where equal steps count half. It is
-  a ratio. The numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus half of the
-  sum over i = j. The denominator is f(yes) f(no). On average, the
-  product of two estimates exceeds the true product by their covariance, so the covariance is
-  subtracted. The AUC's interval is computed like that of a difference between two ratios: how often
-  people who say yes are at higher steps than people who say no, and how often they are at lower
+  computed as a ratio. The numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus
+  half of the sum over i = j. The denominator is f(yes) f(no). On average, the product of two
+  estimates exceeds the true product by their covariance, so the covariance is subtracted. The AUC's
+  interval is computed like that of the difference between two ratios. One is how often people who
+  say yes are at higher steps than people who say no. The other is how often they are at lower
   steps. The interval is 0..1 if it is possible that nobody says yes, or that nobody says no. The
-  report also contains the points of the curve, the ROC curve. Each point belongs to a step, and
-  consists of two shares of people at or above this step: the share among those who say no, and the
-  share among those who say yes.
+  report also contains the points of the ROC curve. Each point belongs to a step, and consists of
+  two shares of people at or above this step: the share among those who say no, and the share among
+  those who say yes.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, chi_square_tail, 
 
 
 class PairOfAnswers(OneOfLabels[Cross]):
-    """Pairs of two answers from one device: shares within groups, differences, independence."""
+    """Pairs of answers from one device: shares within groups, differences, and independence."""
 
     @property
     def points(self) -> Floats | None:
         """The coordinates of the pairs for clustering.
 
-        Answers without an order are equally far apart.
+        If answers have no order, all of them are equally far apart.
         """
         if self.metric.has_no_answer:
             return None
@@ -78,7 +78,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of intervals of shares within groups, and of differences."""
+        """The number of intervals for shares within groups, differences, AUC and ROC curve."""
         return intervals_of(self.kind)
 
     def is_joint(self, request: Request) -> bool:
@@ -102,7 +102,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
 
 def intervals_of(cross: Cross) -> int:
-    """Return the number of intervals of shares within groups, of differences and of the AUC."""
+    """Return the number of intervals for shares within groups, differences, AUC and ROC curve."""
     groups, outcomes = cross.first.size, cross.second.size
     of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
     return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking
@@ -181,8 +181,8 @@ def _independence(table: Ratios) -> Independence:
 
     The share of each pair is compared with the product of the shares of its group and its outcome.
     The pairs with the last group or the last outcome are left out, because the other pairs
-    determine them. On average, the product of two estimates differs from the true product by their
-    covariance, which is corrected for.
+    determine them. On average, the product of two estimates exceeds the true product by their
+    covariance, which is therefore subtracted.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)
@@ -261,9 +261,9 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
     """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
 
     The two groups are the people who say yes, and those who say no. A person at a higher step wins
-    against a member of the other group. If the steps in one group are given, the frequency with
-    which members of the other group win is a ratio of shares. The error of the AUC is, to first
-    order, the error of the difference between the two groups' ratios.
+    against a member of the other group. If the shares of the steps in one group are given, the
+    frequency with which members of the other group win is a ratio of shares. The error of the AUC
+    is, to first order, the error of the difference between the two groups' ratios.
 
     Args:
         wins: 1 for each pair of steps (of a yes, of a no) in which the yes is higher, 0.5 for ties,
@@ -287,8 +287,8 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
     """Return the ratios of two groups with two outcomes each.
 
-    The share of each of the four pairs of group and outcome is a weighted sum of the given shares,
-    with one row of weights in ``added`` for each pair.
+    Each row of ``added`` belongs to one of the four pairs of a group and an outcome. The share of
+    the pair is the sum of the given shares, weighted with this row.
     """
     table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
@@ -299,8 +299,8 @@ def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample,
 def _coordinates(kind: Boolean | Category) -> Floats:
     """Return the coordinates of the answers to one of the two questions, shape (answers, d).
 
-    Steps of a scale lie on a line from 0 to 1. Answers without an order all have the distance 1
-    from each other.
+    Steps of a scale lie on a line from 0 to 1. If answers have no order, the distance between any
+    two of them is 1.
     """
     if isinstance(kind, Boolean | Ordinal):
         return np.linspace(0.0, 1.0, kind.size)[:, np.newaxis]

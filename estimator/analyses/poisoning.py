@@ -1,4 +1,4 @@
-"""Fabricated reports: how far they could have moved an estimate, and a test of the tally itself.
+"""Limits for how far fabricated reports could have moved an estimate, and a test of the tally.
 
 **How far an estimate could have moved.** Each symbol has a score, and an estimate is the mean of
 the scores of the reports. Suppose that a fraction beta of the reports is fabricated, and that the
@@ -20,17 +20,17 @@ p-value comes from tallies drawn from this distribution (a parametric bootstrap;
 
 If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn with
 such estimates are closer to the range than honest tallies are, and the test would reject twice as
-many honest tallies as its level allows. Before tallies are drawn, shares that cannot be
-distinguished from 0 are therefore set to 0 (Andrews & Soares 2010, "Inference for parameters
-defined by moment inequalities using generalized moment selection"). For numbers on a grid, shares
-are left unchanged. In measurements of such numbers, up to 9% of honest tallies had p <= .05.
+many honest tallies as its level allows. Shares that cannot be distinguished from 0 are therefore
+set to 0 before tallies are drawn (Andrews & Soares 2010, "Inference for parameters defined by
+moment inequalities using generalized moment selection"). For numbers on a grid, shares are left
+unchanged. In measurements of such numbers, up to 9% of honest tallies had p <= .05.
 
 **Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
 Monte Carlo p-values"). If the result is clear beforehand, no tally is drawn. The test counts the
 drawn tallies that are at least as far from the range as the observed tally. For most drawn tallies,
-no fit is needed to decide this: a tally's distance from the distribution that it was drawn from is
-easy to compute, its distance from the range cannot be larger, and usually even the larger distance
-is smaller than that of the observed tally.
+no fit is needed to decide this. A tally's distance from the distribution that it was drawn from is
+easy to compute, and its distance from the range cannot be larger. Usually, even the former distance
+is smaller than the observed tally's distance from the range.
 
 Passing the test does not prove that reports are honest. Fabricated reports pass if they imitate
 some population, for example reports of people who run the unchanged SDK but give false answers.
@@ -38,7 +38,7 @@ some population, for example reports of people who run the unchanged SDK but giv
 **Fewer steps.** The distance between a tally and given shares of answers is twice the
 log-likelihood ratio of the tally's frequencies to the distribution of symbols under these shares.
 The distance from the range is the minimum over all shares. Expectation maximization finds this
-minimum step by step. Each step also gives an upper and a lower bound on the minimum: because the
+minimum step by step. Each step also gives an upper and a lower bound on the minimum. Because the
 log-likelihood is concave, the step shows how much it can still rise (Lindsay 1983, "The geometry of
 mixture likelihoods", theorem 4.1). For most drawn tallies, these bounds show whether the minimum is
 smaller than the observed distance long before the fit is complete.
@@ -71,7 +71,7 @@ observed tally, the p-value is 0.001, which is 1 / (999 + 1).
 
 CLEAR = 10
 """The test ends early once this many of the drawn tallies are at least as far from the range as the
-observed tally. The p-value is then clearly not small.
+observed tally. The p-value is then at least 0.01.
 """
 
 SEED = 1
@@ -79,12 +79,13 @@ SEED = 1
 
 ROUNDING = 1e-9
 """The relative size of rounding errors. A test statistic below this number times the number of
-reports counts as 0, and two statistics whose relative difference is smaller count as equal.
+reports counts as 0. Two statistics count as equal if their relative difference is below this
+number.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability. No tallies are drawn if the probability that any of
-them would be as far from the range as the observed tally is smaller than this.
+"""The logarithm of a negligible probability. If it is less likely than this that any drawn tally is
+as far from the range as the observed tally, no tallies are drawn.
 """
 
 NUMBERS_AT_ONCE = 2**16
@@ -164,7 +165,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
         tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
         first += len(tallies)
         if _is_on_grid(channel):
-            # the statistic of the observed tally may be too large, because its fit is incomplete
+            # the observed tally's statistic may be too large, because its fit is incomplete
             distance = statistic - 2 * float(slack(channel.inputs, reports))
             yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
         else:
@@ -252,7 +253,7 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return by how much fabricated reports can at most have lowered and raised each estimate.
+    """Return the most by which fabricated reports can have lowered and raised each estimate.
 
     Args:
         extremes: the smallest and the largest score of a single report for each figure.
@@ -268,8 +269,8 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
     """Return whether each tally is at least a given distance from the channel's range.
 
-    The result has shape (tallies,). A tally also counts as that far if its fit leaves open whether
-    its distance is slightly smaller.
+    The result has shape (tallies,). A tally also counts as that far if its fit does not show
+    whether its distance is slightly smaller.
 
     Args:
         law: the probability of each symbol for each input.

@@ -1,9 +1,9 @@
-"""The covariance of estimated shares, and shares within groups, which are ratios of two estimates.
+"""Shares within groups, which are ratios of two estimated shares, and the covariance of shares.
 
 Each device is in one *group* and has one *outcome*. For instance, the groups are operating systems,
-and the outcomes are yes and no. The share of an outcome within a group is the share of this pair of
-group and outcome, divided by the share of the group. Its interval is valid even if noise could make
-the estimated share of the group 0.
+and the outcomes are yes and no. The share of an outcome within a group is the share of people with
+this group and outcome, divided by the share of people in the group. Its interval is valid even if
+noise could make the estimated share of the group 0.
 
 Sources: Fieller 1954, "Some problems in interval estimation" (the interval of one ratio);
 Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting" (the interval
@@ -31,13 +31,13 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values for which a covariance matrix is computed. This takes the score of
-each symbol for each value in memory, up to 128 MB.
+"""The maximum number of values for which a covariance matrix is computed. The scores of all symbols
+for all values are then kept in memory, and take up to 128 MB.
 """
 
 MOST_STEPS: Final = 100
-"""The maximum number of steps in the search for the z-score that belongs to a p-value. A few steps
-are enough unless a group's share is hardly larger than its standard error.
+"""The maximum number of steps in the search for the z-score of a p-value. A few steps are enough
+unless a group's share is hardly larger than its standard error.
 """
 
 SETTLED: Final = 1e-9
@@ -77,10 +77,10 @@ class Sample:
         return int(self.counts.sum())
 
     def covariance(self, inverse: Inverse) -> Floats:
-        """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
+        """Return the covariance of the unbiased estimates of the shares, shape (k, k).
 
-        The covariance of the scores is computed for a population whose shares are at least 0, add
-        up to 1, and are nearest to the estimates.
+        The senders are assumed to be a random sample of a population. The shares in this population
+        are assumed to be the nearest shares to the estimates that are at least 0 and add up to 1.
 
         Args:
             inverse: the inverse of the channel.
@@ -93,7 +93,7 @@ class Sample:
 
 
 class Distances(NamedTuple):
-    """A difference's distances down and up to the ends of its interval, and its standard error."""
+    """The distances from a difference to its interval's ends, and its standard error."""
 
     down: float
     up: float
@@ -142,13 +142,13 @@ class Ratios:
         return cls(pairs, pairs.sum(axis=1), blocks, of_both.sum(axis=1), of_both, widening)
 
     def widened(self, sample: Sample) -> Ratios:
-        """Return the same ratios, with wider intervals for those that depend on few people.
+        """Return the same ratios, with wider intervals for ratios that depend on few people.
 
         A ratio depends on few people if there is little noise, and nearly all or nearly none of the
         group have the outcome. A tally may happen to contain none of the few people who differ from
-        the rest. Fieller's 95% interval is then widened to include the interval of the module
-        `statistics.intervals` for such ratios (a betting interval). Intervals with another
-        confidence are widened by the same factors.
+        the rest. Fieller's 95% interval is then widened to include the betting interval, which
+        `betting_ratios` computes. If intervals have another confidence, they are widened by the
+        same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -191,10 +191,7 @@ class Ratios:
         return Estimate(ratio, math.sqrt(self._covariance(group, group, outcome)), low, high, None)
 
     def difference(self, first: int, second: int, outcome: int, z: float) -> Estimate:
-        """Return the difference of an outcome's shares in two groups, with its interval.
-
-        It is the share in the first group minus the share in the second.
-        """
+        """Return an outcome's share in one group minus its share in another, with an interval."""
         reach = self.reach(first, second, outcome, z)
         if reach is None:
             return Estimate(None, None, -1.0, 1.0, None)

@@ -1,14 +1,14 @@
-"""Shares with the smallest expected squared error, by moving each estimate toward common sizes.
+"""Estimated shares that are moved toward common sizes, which reduces their expected squared error.
 
 If a question has many values, the errors of the unbiased estimates are far larger than most true
-shares. But all estimates together show which sizes of shares are common: for instance, that nearly
-all of 1,000 shares are near 0, and a few are near 5%. The estimates are assumed to follow a mixture
-of normal distributions, one around each possible size of a share. Expectation maximization finds
-the weights of these distributions. Given its unbiased estimate, each share then has an expected
-value, which is the result. On average, the expected value is closer to the true share than the
-unbiased estimate is (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
-"False discovery rates: a new deal", section 2, for mixtures on a grid of scales). Finally, the
-results are replaced by the nearest shares that are at least 0 and add up to 1.
+shares. But all estimates together show which sizes of shares are common. For instance, nearly all
+of 1,000 shares may be near 0, and a few near 5%. The estimates are assumed to follow a mixture of
+normal distributions, one around each possible size of a share. Expectation maximization finds the
+weights of these distributions. Given its unbiased estimate, each share then has an expected value,
+which is the result. On average, the expected value is closer to the true share than the unbiased
+estimate is (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017, "False
+discovery rates: a new deal", section 2, for mixtures on a grid of scales). Finally, the results are
+replaced by the nearest shares that are at least 0 and add up to 1.
 
 The resulting shares are deliberately biased toward common sizes, and have no intervals. Use them to
 rank values, or to add up the shares of many rare values.
@@ -28,8 +28,8 @@ FEWEST = 10
 """
 
 RATIO = 1.3
-"""The ratio of each possible size of a share to the next smaller one. A smaller ratio would fit the
-noise, and a larger ratio would blur the common sizes.
+"""The ratio of each possible size of a share to the next smaller size. A smaller ratio would fit
+the noise, and a larger ratio would blur the common sizes.
 """
 
 LEAST_SIZE = 0.1
@@ -48,7 +48,7 @@ evenly spaced sample of them is used.
 """
 
 AT_ONCE = 2**14
-"""The number of shares that are processed together, so that arrays take only some megabytes."""
+"""The number of shares that are processed together, so that arrays take only a few megabytes."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
@@ -90,7 +90,7 @@ def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
 
 
 def _weights(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the estimated fraction of shares of about each size, shape (tallies, 1, sizes)."""
+    """Return the estimated fraction of shares near each size, shape (tallies, 1, sizes)."""
     likelihoods = [_likelihoods(*part, sizes) for part in _parts(shares, errors)]
     weights = np.full((len(sizes), 1, sizes.shape[-1]), 1 / sizes.shape[-1])
     for _ in range(ROUNDS):
@@ -106,7 +106,7 @@ def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _spreads(sizes: Floats) -> Floats:
-    """Return the standard deviation of shares around each size: the distance to the next size."""
+    """Return the standard deviation of shares around each size, the distance to the next size."""
     return (RATIO - 1) * sizes
 
 

@@ -4,9 +4,9 @@ The thresholds of a question divide the range of its numbers into cells, and a d
 cell of its number. The share of answers at or above a threshold is the sum of the shares of all
 cells above it. The true shares fall from one threshold to the next. If the intervals are
 simultaneous, with 95% confidence all of them contain the true shares. They are then narrowed to the
-values that a falling sequence can have: for instance, the intervals 40..60% and 45..70% of two
-successive thresholds become 45..60% and 45..60%. Separate intervals are not narrowed, because the
-interval of a neighboring threshold may be wrong.
+values that a falling sequence can have. For instance, if two successive thresholds have the
+intervals 40..60% and 45..70%, both intervals become 45..60%. Separate intervals are not narrowed,
+because the interval of a neighboring threshold may be wrong.
 
 The bracket of a quantile consists of the two cell ends between which the quantile surely lies. Let
 r be the share of answers above the quantile, such as 5% for the 95th percentile. If the share above
@@ -39,8 +39,8 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HALVES: Final = 2
-"""The number of equal shares for which a plan predicts the precision. A plan assumes that half of
-the answers reach a threshold and half do not, because the variance is then largest.
+"""A plan predicts the precision for this number of equal shares. It assumes that half of the
+answers reach a threshold and half do not, because the variance is then largest.
 """
 
 
@@ -73,13 +73,13 @@ class SharesAbove(OneSymbol[Thresholds]):
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally of other symbols than the channel's, and a range too narrow for floats."""
+        """Refuse a tally that does not fit the channel, and a range too narrow for floats."""
         super().check(tally)
         check_range(self.kind)
 
     @property
     def weights(self) -> Floats:
-        """For each of T thresholds, 1 for each cell above it and 0 for others, shape (T, T + 1)."""
+        """For each threshold, 1 for every cell above it and 0 for others, shape (T, T + 1)."""
         cells = len(self.kind.thresholds) + 1
         return np.triu(np.ones((cells, cells)))[1:]
 
@@ -114,7 +114,7 @@ class SharesAbove(OneSymbol[Thresholds]):
         Args:
             lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
             highs: the upper ends of these intervals, shape (T,).
-            estimates: an estimate of each quantile; empty without reports.
+            estimates: an estimate of each quantile; empty if there are no reports.
 
         """
         places = np.array([bracket(lows, highs, 1 - level) for level in QUANTILES])
@@ -170,10 +170,10 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 
 
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
-    """Return the mean squared score of a report for a share above a threshold, for three senders.
+    """Return three mean squared scores of a report, for the share above a threshold.
 
-    The first result is the largest mean square if the sender's answer is above the threshold. The
-    second and third are the largest and the average mean square if it is below.
+    The first is the largest mean square if the sender's answer is above the threshold. The second
+    and third are the largest and the average mean square if it is below.
     """
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

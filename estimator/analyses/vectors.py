@@ -1,8 +1,8 @@
-"""The mean of vectors from a tally: its coordinates and their weighted sums, with intervals.
+"""The mean of vectors from a tally, with intervals for its coordinates and their weighted sums.
 
 With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations,
-and reports one of the 2D coordinate axes (with sign) in D dimensions: most likely one of the s axes
-along which the rotated vector is longest, which are called its favored axes.
+and reports one of the 2D signed coordinate axes in D dimensions. It prefers the s axes along which
+the rotated vector is longest, which are called its favored axes.
 
 To find standard errors, the rotations are divided into blocks, and each block gives a separate
 estimate of the mean. The differences between blocks reflect all sources of randomness: the choice
@@ -11,11 +11,10 @@ delete-a-group jackknife, assumes nothing about the people (Wolter 2007, "Introd
 Estimation", section 4.2). Here, it is used in first-order approximation. Standard errors are at
 least as large as the mechanism's noise in a random direction.
 
-Rehearsals draw the tally of many devices at once. The distribution of a report is a mixture: with
-some probability, it is a random one of all axes, and otherwise a random one of the favored axes.
-Only the latter requires a rotation, which is computed once for all devices with the same vector and
-the same rotation. Rotated vectors are exact, because they are integers below 2**53, stored as
-floats.
+Rehearsals draw the tally of many devices at once. With some probability, a device reports a random
+one of all axes, and otherwise a random one of its favored axes. Only the latter requires a
+rotation, which is computed once for all devices with the same vector and the same rotation. Rotated
+vectors are exact, because they are integers below 2**53, stored as floats.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
     of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
     tally: Counts = _evenly(np.array([of_any.sum()]), channel.symbols, generator)[0]
     owners, rotations, devices = _pairs(counts - of_any, channel.rotations, generator)
-    order = np.argsort(rotations, kind="stable")  # the same rotation, so the same signs, side by side
+    order = np.argsort(rotations, kind="stable")  # puts the same rotations, which have the same signs, side by side
     at_once = max(1, AT_ONCE // channel.dimension)
     for first in range(0, len(order), at_once):
         part = order[first : first + at_once]
@@ -141,8 +140,8 @@ class VectorMean:
     Attributes:
         norm: the maximum length of a device's vector.
         coordinates: the unbiased estimate of each coordinate, shape (d,).
-        deviations: for each block of rotations, the deviation of its contribution to the mean from
-            the contribution expected for its number of reports, shape (blocks, d).
+        deviations: for each block of rotations, its contribution to the mean minus the contribution
+            that is expected for its number of reports, shape (blocks, d).
         noise: the standard error that the mechanism's noise causes in a random direction.
         reports: the number of reports in the tally. With fewer than `EXACT_BELOW` reports,
             intervals cover the whole range, because so few reports do not show how much people
@@ -241,12 +240,12 @@ class Vectors(Analysis[B]):
         return self._estimated(tally, groups=(FigureGroup("coordinate", coordinates, "", self.ends),), fakes=fakes)
 
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
-        """Return the distance by which fabricated reports could have moved the mean, and a test.
+        """Return the most by which fabricated reports could have moved the mean, and a test.
 
         The test checks whether the reports are spread evenly over the blocks of rotations, as those
-        of real devices are. The bound on the distance is computed as in the module `poisoning`.
-        Estimated from a single report, every vector has the length norm / gain. This is therefore
-        the most extreme report.
+        of real devices are. The bound on the distance is computed as in the module `poisoning`. A
+        vector that is estimated from a single report always has the length norm / gain, so no
+        report is more extreme than this.
 
         Args:
             tally: a tally with at least one report.
@@ -260,7 +259,7 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error of a mean from one report in a random direction, in the vectors' unit.
+        """The standard error of one report in a random direction, in the vectors' unit.
 
         A reported axis, a vector of length 1 in D dimensions, is divided by a factor called the
         gain (see the module `decoders.rotated_axes`), and multiplied by the maximum length.
@@ -271,8 +270,8 @@ class Vectors(Analysis[B]):
     def least_noise(self) -> float:
         """The minimum variance that the mechanism adds to a coordinate of one report.
 
-        Whatever the vector is, the variance is smallest either along the vector or perpendicular to
-        it; at high epsilons, along it.
+        For any vector, the variance is smallest either along the vector or perpendicular to it. At
+        a high epsilon, it is smallest along the vector.
         """
         gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
         across = (1 - along) / (self.channel.dimension - 1)
@@ -282,8 +281,8 @@ class Vectors(Analysis[B]):
     def rotation_error(self) -> float | None:
         """The error that remains with any number of reports if all vectors are identical.
 
-        Only a finite number of rotations is used in a window. The error is a fraction of the
-        vectors' length.
+        It arises because a window has only a finite number of rotations. It is given as a fraction
+        of the vectors' length.
         """
         along = largest_sum(self.channel.dimension, self.channel.favoured)
         excess = max(0.0, self.channel.favoured / along**2 - 1)
@@ -295,7 +294,7 @@ class Vectors(Analysis[B]):
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each answer is encoded as one certain vector."""
+        """Return a function that draws tallies. Each answer is encoded as exactly one vector."""
         vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
 
         def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:
@@ -315,9 +314,9 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
         weights: the weight of each coordinate.
 
     Raises:
-        RequestError: if the question's answers are not vectors with one coordinate per weight, or
-            if the tally has no reports.
-        UnfitTallyError: if the tally counts other symbols than the channel has.
+        RequestError: if answers are not vectors with one coordinate for each weight, or if the
+            tally has no reports.
+        UnfitTallyError: if the tally counts symbols that the channel does not have.
 
     """
     if not isinstance(metric.kind, Ball) or len(weights) != metric.kind.length:
@@ -328,7 +327,7 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
 
 
 def even_test(reports: Counts) -> RangeTest:
-    """Test whether only chance makes the numbers of reports in several parts differ (Pearson 1900).
+    """Test whether the numbers of reports in several parts differ only by chance (Pearson 1900).
 
     A part is a block of rotations, or a feature of a model. A real device draws each part with the
     same probability, so a very uneven tally contains fabricated reports.

@@ -13,10 +13,10 @@ of a value is therefore binomial, and yields an unbiased share.
 The base blocks of a cyclic design are pseudo-random. They are not exactly balanced, so shares from
 support counts alone would be biased. Instead, the linear equations that map shares to the
 probabilities of symbols are solved by least squares. Because every block occurs with all its
-shifts, the equations can be solved separately for each Fourier frequency. The equations are
-weighted so that the estimate has the smallest variance of all unbiased estimates if all values are
-equally common. The estimate is unbiased in every population. Blocks of two values are exactly
-balanced, and need no least squares.
+shifts, the equations can be solved separately for each Fourier frequency. The estimate is unbiased
+in every population. The equations are weighted so that the estimate has the smallest possible
+variance if all values are equally common. Blocks of two values are exactly balanced, and need no
+least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -46,7 +46,7 @@ Spectra = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """The sums over the values of a block, and over the blocks with a value, by Fourier transforms.
+    """Sums over the values of a block and over the blocks that contain a value (by FFT).
 
     Attributes:
         inputs: k, the number of inputs.
@@ -71,7 +71,7 @@ class Shifts:
         return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each value, the sum of the scores of the blocks with it, shape (..., k)."""
+        """Return, for each value, the sum of the scores of its blocks, shape (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -106,10 +106,10 @@ class LeastSquares:
 
     Attributes:
         block: the distribution of the symbols.
-        shifts: the sums over the values of a block, and over the blocks with a value.
+        shifts: the sums over the values of a block, and over the blocks that contain a value.
         weights: the Fourier transforms of the weights of j base blocks, shape (j, k // 2 + 1).
-        mean_squares: the mean squared score of a report for a value's share, by the distance of the
-            sender's answer from the value, shape (k,).
+        mean_squares: for each distance of the sender's answer from a value, the mean squared score
+            of a report for this value's share, shape (k,).
         own: the probability that a report's block contains the sender's answer.
         other_least: the smallest probability that the block contains a value other than the answer.
         other_most: the largest probability that the block contains a value other than the answer.
@@ -143,7 +143,7 @@ class LeastSquares:
         return self.shifts.gathered(counts / reports, self.weights)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), for people sampled at random.
+        """Return the standard error of each share, shape (..., k).
 
         It is computed for the valid shares (at least 0, with sum 1) that are nearest to the
         estimates, and is therefore above 0.
@@ -173,11 +173,11 @@ class LeastSquares:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
         return self.block.symbol_law(self.shifts, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, for scores of shape (..., m)."""
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
@@ -185,7 +185,7 @@ class LeastSquares:
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares."""
+        """Return the mean squared scores for the true answer's share and for the other shares."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
@@ -208,7 +208,7 @@ class LeastSquares:
 
 
 def cyclic_inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design: by least squares, unless blocks have two values."""
+    """Return the inverse of a cyclic design, by least squares unless blocks have two values."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)
@@ -220,11 +220,7 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
-
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest.
-    """
+    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
@@ -244,7 +240,7 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """The sums of a design with v points, of which only the first k are inputs.
+    """The sums for a design with v points, of which only the first k are inputs.
 
     Attributes:
         inputs: k, the number of inputs.
@@ -256,7 +252,7 @@ class FirstPoints:
     shifts: Shifts
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each value, the sum of the scores of the blocks with it, shape (..., k)."""
+        """Return, for each value, the sum of the scores of its blocks, shape (..., k)."""
         return self.shifts.of_values(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -278,11 +274,11 @@ class WeightedBlock(Block):
     frequencies: Floats
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
         return self.frequencies * super(WeightedBlock, self).symbol_law(incidence, shares)
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, for scores of shape (..., m)."""
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
         return super(WeightedBlock, self).expectations(incidence, self.frequencies * scores)
 
 
@@ -300,10 +296,6 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
-
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest.
-    """
+    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

@@ -3,9 +3,9 @@
 A channel is a mechanism with its parameters. A device encodes its answer as one of k inputs, and
 the channel draws one of m symbols at random for this input. The *distribution* maps the shares of
 the inputs to the probabilities of the symbols. The *inverse* maps a tally of symbols back to
-estimated shares of the inputs. The *decoder* has a score for each symbol, for which the mean score
-of all reports is an unbiased estimate of the mean answer. Each share has such scores, too. The mean
-squared score of a report (`Squares`) determines all standard errors in a plan.
+estimated shares of the inputs. The *decoder* gives each symbol a score. The mean score of all
+reports is an unbiased estimate of the mean answer. Each share is estimated by such scores, too. The
+mean squared score of a report (`Squares`) determines all standard errors in a plan.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""The number of decoders that are kept, because other windows of a metric need the same. Each
-decoder takes about 30 kB.
+"""The number of decoders in the cache. All windows of a metric need the same decoder, which takes
+about 30 kB.
 """
 
 LEAST_NOISE: Final = 6
@@ -36,7 +36,7 @@ intervals contained the true value at least 93% of the time in the worst case th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """The mean squared score of one report, for the share of each value.
+    """The mean squared score of one report for the share of each value.
 
     The score depends on the reported symbol, whose probabilities depend on the sender's answer.
     Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
@@ -86,7 +86,7 @@ class ChannelLaw(Protocol):
     """The distribution of a channel's symbols, as a linear map and its adjoint (transpose)."""
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), if the inputs have some shares.
+        """Return the probability of each symbol, shape (..., m), for given shares of the inputs.
 
         Args:
             shares: the share of each input, shape (..., k).
@@ -94,7 +94,7 @@ class ChannelLaw(Protocol):
         """
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a report with each input, shape (..., k).
+        """Return the expected score of a report for each input, shape (..., k).
 
         Args:
             scores: the score of each symbol, shape (..., m).
@@ -119,7 +119,7 @@ class TableLaw:
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a report with each input."""
+        """Return the expected score of a report for each input."""
         expected: Floats = scores @ self.table.T
         return expected
 
@@ -154,8 +154,8 @@ class Inverse(ChannelLaw, Protocol):
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty. If ``family`` is above 1, intervals are wider: with 95% confidence,
-        this many of them are all right.
+        No interval is empty. If ``family`` is above 1, intervals are wider. With 95% confidence,
+        this number of intervals then all contain their true shares.
         """
 
     def contrast(self, weights: Floats) -> Floats:
@@ -169,7 +169,7 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares.
+        """Return the mean squared scores for the true answer's share and for the other shares.
 
         Args:
             inputs: the number of values.
@@ -192,7 +192,7 @@ class Decoder:
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
-        squares: the expected squared score of a report with each input, shape (inputs,).
+        squares: the expected squared score of a report for each input, shape (inputs,).
         least_squares: for each point of the grid, the minimum expected squared score of a report,
             over all populations whose mean answer is this point, shape (inputs,).
         least_noises: for each point of the grid, the minimum variance that the mechanism adds to a
@@ -231,7 +231,7 @@ class Decoder:
         """Return the minimum variance that the mechanism adds, over populations with a given mean.
 
         The result may be smaller than `least_variance`, which includes the variance of people's
-        answers. The two minima can belong to different populations: if answers differ more, the
+        answers. The two minima can belong to different populations. If answers differ more, the
         mechanism may add less noise, although the total variance is larger.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))

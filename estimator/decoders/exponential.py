@@ -1,10 +1,10 @@
 """The inverse of the exponential mechanism, by weighted least squares from a table.
 
-The table contains the probability of each symbol for each input. The linear equations that it
-defines between shares and symbol frequencies are weighted. If all inputs are equally common, the
-estimate has the smallest variance of all unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals
-of statistical signal processing: estimation theory", section 6.4). The estimate is unbiased in
-every population.
+The table contains the probability of each symbol for each input. It defines linear equations
+between shares and symbol frequencies, which are solved by weighted least squares. The estimate is
+unbiased in every population. If all inputs are equally common, it has the smallest variance of all
+unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing:
+estimation theory", section 6.4).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TableInverse:
         return shares
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), for people sampled at random.
+        """Return the standard error of each share, shape (..., k).
 
         It is computed for the valid shares (at least 0, with sum 1) that are nearest to the
         estimates, and is therefore above 0.
@@ -64,9 +64,9 @@ class TableInverse:
         The interval consists of the shares that a score test does not reject. The test of a
         hypothetical share uses the largest variance over all populations with this share. With
         fewer than 50 reports, or if only few reports of some symbol are expected, the score test is
-        too optimistic: at epsilon 8 and 100 reports, its intervals contain some true shares only
-        84% of the time. In these cases, `bounded_intervals` are used, which are valid for every
-        true share.
+        too optimistic. At epsilon 8 and 100 reports, for example, its intervals contain some true
+        shares only 84% of the time. In these cases, `bounded_intervals` are used, which are valid
+        for every true share.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)
@@ -82,7 +82,7 @@ class TableInverse:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares."""
+        """Return the mean squared scores for the true answer's share and for the other shares."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
@@ -92,12 +92,12 @@ class TableInverse:
         return self.decoder.min(axis=1), self.decoder.max(axis=1)
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
         law: Floats = shares @ self.law
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, for scores of shape (..., m)."""
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
         expected: Floats = scores @ self.law.T
         return expected
 

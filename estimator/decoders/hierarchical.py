@@ -1,14 +1,14 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
-The range of a number is divided into the nodes of a tree: for instance, two halves on the first
-level, four quarters on the second. A device draws a level at random, and reports the node of its
-number on this level, perturbed. Because each node consists of the nodes below it, reports on every
-level contribute to the same shares. The equations of all levels are therefore solved together by
-weighted least squares. If all inputs are equally common, the estimate has the smallest variance of
-all unbiased estimates (Aitken 1936). The estimate is unbiased in every population. Least squares
-replaces the usual averaging of the estimates of a node and of its children (Cormode, Kulkarni &
-Srivastava 2019, section 4: constrained inference). The two methods are equivalent if all nodes of a
-level have the same noise and are uncorrelated.
+The range of a number is divided into the nodes of a tree: for instance, into two halves on the
+first level and four quarters on the second. A device draws a level at random, and reports the node
+of its number on this level, perturbed. Because each node consists of the nodes below it, reports on
+every level contribute to the same shares. The equations of all levels are therefore solved together
+by weighted least squares. The estimate is unbiased in every population. If all inputs are equally
+common, it has the smallest variance of all unbiased estimates (Aitken 1936). Least squares replaces
+the usual averaging of the estimates of a node and of its children (Cormode, Kulkarni & Srivastava
+2019, section 4: constrained inference). The two methods are equivalent if all nodes of a level have
+the same noise and are uncorrelated.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class TreeLaw:
     Attributes:
         inputs: k, the number of inputs.
         spans: for each level, the number of inputs in a node.
-        tables: for each level, the probability of each of its symbols if the device's number is in
-            each of its nodes, shape (nodes, symbols). It includes the probability of drawing the
+        tables: for each level, the probability of each symbol given the node that contains the
+            device's number, shape (nodes, symbols). This includes the probability of drawing the
             level.
 
     """
@@ -48,7 +48,7 @@ class TreeLaw:
 
     @classmethod
     def from_channel(cls, channel: Hierarchical) -> TreeLaw:
-        """Compute the tables of a channel's levels. A device draws each level equally often."""
+        """Compute the tables of a channel's levels. All levels are equally likely to be drawn."""
         levels = channel.levels
         tables = tuple(_table(level.channel) / len(levels) for level in levels)
         return cls(channel.inputs, tuple(level.span for level in levels), tables)
@@ -62,7 +62,7 @@ class TreeLaw:
         return np.concatenate(parts, axis=-1)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a report with each input, shape (..., inputs)."""
+        """Return the expected score of a report for each input, shape (..., inputs)."""
         expected = np.zeros((*scores.shape[:-1], self.inputs))
         for span, table, of_level in zip(self.spans, self.tables, self._by_level(scores), strict=True):
             expected += np.repeat(of_level @ table.T, span, axis=-1)[..., : self.inputs]
@@ -78,7 +78,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the distribution of a channel's symbols, which is kept for other windows."""
+    """Return the distribution of a channel's symbols. It is cached for other windows."""
     return TreeLaw.from_channel(channel)
 
 
@@ -92,7 +92,7 @@ def decoder(channel: Hierarchical) -> Decoder:
 
 
 def _table(channel: LevelChannel) -> Floats:
-    """Return the probability of each symbol of a level for each node, shape (nodes, symbols)."""
+    """Return the probability of each symbol of a level given each node, shape (nodes, symbols)."""
     tables: Mapping[str, Callable[[Any], Floats]] = {KAryRandomizedResponse.name: _lies, CyclicDesign.name: _design}
     return tables[channel.name](channel)
 

@@ -1,8 +1,8 @@
 """A table with the functions that decode tallies and draw random tallies, for each mechanism.
 
-The table also contains, for each mechanism, a function for the probability that a report causes the
-full privacy loss: it multiplies the odds of the true answer against another answer by e^epsilon.
-All functions use the same integers as the mechanisms.
+The table also contains, for each mechanism, a function for the probability of the full privacy
+loss. A report causes the full loss if it multiplies an observer's odds of the true answer against
+another answer by e^epsilon. All functions use the same integers as the mechanisms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
 from estimator.decoders.sampling import Blocks, Sampler
 
 REMEMBERED: Final = 16
-"""The number of inverses that are kept, because other windows of a metric need the same. A large
+"""The number of inverses in the cache. All windows of a metric need the same inverse. A large
 inverse takes tens of megabytes.
 """
 
@@ -54,15 +54,16 @@ class Inversion(NamedTuple):
             if inputs are not points of a grid.
         law: the function that returns a channel's distribution. None if inputs are not points of a
             grid.
-        blocks: the function that returns each input's block, the symbols that are more likely for
-            it. None unless, for each input, a symbol has one of only two probabilities.
-        sampler: the function that returns a function that draws tallies. None if the blocks or a
-            table of the distribution are used to draw tallies.
+        blocks: the function that returns each input's block, which consists of the symbols that are
+            more likely for this input. None unless, given an input, every symbol has one of only
+            two probabilities.
+        sampler: the function that returns a channel's sampler, which draws random tallies. None if
+            the blocks or a table of the distribution are used to draw tallies.
         extreme: the function that returns the probability of the full privacy loss (see the
             module), for the pair of answers for which it is largest. The default returns the upper
             bound 1.
         likelier: the function that returns the total probability of the symbols that are more
-            likely than others for an input, which is the same for all inputs. None if the other
+            likely than others for an input. It is the same for all inputs. None if the other
             functions suffice.
         parts: for a mechanism that combines several channels, the function that returns them. Each
             device draws one of them with equal probabilities. None for other mechanisms.
@@ -196,11 +197,11 @@ def grid_law(channel: Channel) -> ChannelLaw:
 def extreme_of(channel: Channel) -> float:
     """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest. For sets, the true answer is then a set of which
-    one symbol favors as many members as possible, and the probability is (1 - 1 / r) / (1 - 1 /
-    e**epsilon) times that of a single member, where r is the largest ratio of a symbol's
-    probabilities under two members.
+    These are an observer's odds of the true answer against one other answer. The function considers
+    the two answers for which the probability is largest. If answers are sets, the true answer is a
+    set of which one symbol favors as many members as possible. The probability is then that of a
+    single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). Here, r is the largest ratio of a
+    symbol's probabilities under two members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:

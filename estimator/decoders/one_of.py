@@ -44,7 +44,7 @@ class OneOfShares:
         return self.support.standard_errors(yes, np.maximum(drawn, 1))
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
-        """Return the ends of the shares' intervals, each from the reports about its question."""
+        """Return the ends of the intervals. Each uses the reports about its own question only."""
         yes, drawn = self._answers(counts)
         low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
         return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)
@@ -55,7 +55,7 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report, for the share of yes to its own question."""
+        """Return the mean squared score of a report for the share of yes to its own question."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -64,7 +64,7 @@ class OneOfShares:
         return np.array([of_no]), np.array([of_yes])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., 2 m), for shares of shape (..., m)."""
+        """Return the probability of each symbol, shape (..., 2 m), for given shares of yes."""
         yes = float(self.support.other) + float(self.support.own - self.support.other) * shares
         law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.metrics
         return law
@@ -79,9 +79,10 @@ class OneOfShares:
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a no and of a yes, for the share of the reported question.
+        """The scores of a no and of a yes for the share of yes to the reported question.
 
-        They are m times the scores of a single question, which only one report in m is about.
+        They are m times the scores for a single question, because only one report in m is about a
+        given question.
         """
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))

@@ -5,9 +5,9 @@ likely than others if a device uses this band. An input (a point of a grid) is r
 one of the two nearest bands. Band i + 1 contains the same symbols as band i, except that symbol i +
 width replaces symbol i. Scores are therefore unbiased, after suitable scaling, if the score of
 symbol i + width exceeds that of symbol i by ``steps[i]``, the distance between the inputs of the
-two bands. Apart from this, the scores can be chosen freely. They are chosen to minimize a smooth
-upper bound on the variance of the scores for the worst input. Every choice is unbiased, so it does
-no harm if two machines choose differently in the last digit.
+two bands. All other differences between scores can be chosen freely. They are chosen to minimize a
+smooth upper bound on the variance of the scores for the worst input. Every choice is unbiased, so
+it does no harm if two machines choose differently in the last digit.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ SCORE_SCALE: Final = 2**32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalMeanLaw:
-    """The distribution of symbols, as two linear maps: from inputs to bands, from bands to symbols.
+    """The distribution of symbols, as a product of two linear maps.
+
+    The first map is from inputs to bands, the second from bands to symbols.
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
-        knots: the input that always uses each band, shape (bands,).
+        knots: for each band, the input that always uses it, shape (bands,).
         lower: for each input, the index of the last band whose knot is not above the input, shape
             (inputs,).
         parts: the probability that an input uses the next band instead, shape (inputs,).
@@ -73,7 +75,7 @@ class OptimalMeanLaw:
         return law
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a report with each input, shape (..., inputs)."""
+        """Return the expected score of a report for each input, shape (..., inputs)."""
         of_bands = scores @ self.bands.T
         expected: Floats = of_bands[..., self.lower] * (1 - self.parts) + of_bands[..., self.lower + 1] * self.parts
         return expected
@@ -81,7 +83,7 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the distribution of a channel's symbols, which is kept for other windows."""
+    """Return the distribution of a channel's symbols. It is cached for other windows."""
     return OptimalMeanLaw.from_channel(channel)
 
 
@@ -101,7 +103,7 @@ def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
 
 
 def band_law(channel: OptimalMean) -> Floats:
-    """Return the probability of each symbol if a device uses each band, shape (bands, symbols)."""
+    """Return the probability of each symbol given each band, shape (bands, symbols)."""
     places = np.arange(channel.symbols) - np.arange(len(channel.knots))[:, np.newaxis]
     inside = (places >= 0) & (places < channel.width)
     table: Floats = np.where(inside, channel.heavy / channel.band_total, channel.light / channel.band_total)
@@ -203,9 +205,5 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
-
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest.
-    """
+    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

@@ -3,10 +3,10 @@
 A device randomizes its true answer once and for all (the permanent step), and randomizes the
 resulting permanent answer again for each report (the instantaneous step). The permanent answer is
 the true answer with probability p, and each other answer with probability q. If a share f of people
-have a certain true answer, the share with the same permanent answer is q + (p - q) f (Erlingsson,
-Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of the instantaneous
-step estimates the shares of permanent answers. A share s of these is then converted to the share (s
-- q) / (p - q) of true answers.
+have a certain true answer, the expected share of people with the same permanent answer is q + (p -
+q) f (Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of
+the instantaneous step estimates the shares of permanent answers. A share s of these is then
+converted to the share (s - q) / (p - q) of true answers.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class TwoStep:
         return shares
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), for people sampled at random."""
+        """Return the standard error of each share, shape (..., k)."""
         errors: Floats = self.second.standard_errors(counts, reports) / self.gap
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, converted from those of permanent answers."""
+        """Return the shares' intervals, converted from the intervals for permanent answers."""
         low, high = (
             np.clip((end - self.lie) / self.gap, 0.0, 1.0) for end in self.second.intervals(counts, reports, family)
         )
@@ -68,7 +68,7 @@ class TwoStep:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares."""
+        """Return the mean squared scores for the true answer's share and for the other shares."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average
@@ -98,11 +98,11 @@ class TwoStep:
         return (least - self.lie) / self.gap, (most - self.lie) / self.gap
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
         return self.second.symbol_law(self.lie * shares.sum(axis=-1, keepdims=True) + self.gap * shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, for scores of shape (..., m)."""
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
         of_permanent = self.second.expectations(scores)
         expected: Floats = self.lie * of_permanent.sum(axis=-1, keepdims=True) + self.gap * of_permanent
         return expected

@@ -2,12 +2,12 @@
 
 Inputs and symbols are points of the projective geometry PG(t-1, q): lines through the origin of a
 vector space of t dimensions over the integers modulo a prime q. The points orthogonal to a point
-form its hyperplane. A device reports a point orthogonal to its input more often than others.
+form its hyperplane. A device reports points orthogonal to its input more often than other points.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3. The decoder in that paper is a dynamic program over all vectors. This module
 computes the sums over hyperplanes by Fourier transforms in t - 1 dimensions. Its memory and time
-grow with the number of points, of which there are fewer than vectors by the factor q - 1.
+grow with the number of points, which is smaller than the number of vectors by the factor q - 1.
 """
 
 from __future__ import annotations
@@ -115,10 +115,6 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
-
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest.
-    """
+    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

@@ -1,4 +1,4 @@
-"""The decoder of rotated axes: it rotates the reported axes back, and scales their mean.
+"""The decoder of rotated axes, which rotates the reported axes back and scales their mean.
 
 A device rotates its vector by one of B public random rotations, and reports a coordinate axis with
 a sign, in D dimensions. It prefers the s axes along which the rotated vector is longest (the
@@ -171,7 +171,7 @@ def largest_sum(dimension: int, favoured: int) -> float:
 def largest_squares(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest squared coordinates of a random unit vector.
 
-    The integral is that of `largest_sum`, with 2 z dz instead of dz.
+    The integral is the same as in `largest_sum`, with 2 z dz instead of dz.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension

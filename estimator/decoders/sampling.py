@@ -29,9 +29,9 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""A function that takes an array of inputs and an array of places, from 0 to size - 1, in their
-blocks. It returns the symbol at each place of the input's block. The shapes of the two arrays must
-be compatible (broadcast).
+"""A function that takes an array of inputs, and an array with a place in each input's block, from 0
+to size - 1. It returns the symbol at this place of the block. The shapes of the two arrays must be
+compatible (broadcast).
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
@@ -40,8 +40,8 @@ Sampler = Callable[[Counts, np.random.Generator], Counts]
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""The maximum number of probabilities (inputs times symbols) that `by_table` keeps in memory, which
-is 128 MB. With more, the probabilities are recomputed for each tally.
+"""The maximum number of probabilities (inputs times symbols) that `by_table` keeps in memory, where
+they take 128 MB. If there are more, they are recomputed for each tally.
 """
 
 DRAWN_AT_ONCE = 2**20
@@ -67,11 +67,11 @@ class Blocks:
 
     @property
     def share_of_first(self) -> Fraction:
-        """The probability of the first place of a block, if a place is drawn with the weights."""
+        """The probability of the first place of a block if weights are used."""
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probability of each of ``number`` symbols or places, if weights decide."""
+        """Return the probability of each of ``number`` symbols or places if weights are used."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
@@ -138,7 +138,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
     """Return a sampler for a channel that favors a block of symbols for each input.
 
-    A report is a symbol of the input's block with some probability, otherwise any symbol.
+    With some probability, a report is a symbol of the input's block. Otherwise, it is any symbol.
     """
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
@@ -162,8 +162,7 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
     """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
     For an input with many such devices, the number of devices at each place of the block is drawn.
-    For an input with few, a place is drawn for each device. If weights differ, the numbers are
-    drawn in both cases.
+    For an input with few such devices, a place is drawn for each device, unless weights differ.
 
     Args:
         tally: the count of each symbol, which is changed.

@@ -1,4 +1,4 @@
-"""The decoder of the mechanism square-wave, and its distribution of symbols, in O(k) steps.
+"""The decoder and the symbol distribution of the mechanism square-wave, in O(k) steps.
 
 A device whose input is x reports one of the symbols x to x + width - 1 more often than the others.
 The expected symbol is therefore a linear function of the input, and a linear function of the symbol
@@ -54,7 +54,7 @@ def decoder(channel: SquareWave) -> Decoder:
 
 
 def expectations(channel: SquareWave, values: Floats) -> Floats:
-    """Return the expected value of a report with each input, shape (..., inputs).
+    """Return the expected value of a report for each input, shape (..., inputs).
 
     ``values`` contains a value for each symbol.
     """
@@ -97,14 +97,10 @@ class SquareWaveLaw:
         return symbol_law(self.channel, shares)
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a report with each input."""
+        """Return the expected score of a report for each input."""
         return expectations(self.channel, scores)
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
-
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest.
-    """
+    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

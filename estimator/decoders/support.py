@@ -2,11 +2,11 @@
 
 Each symbol supports some of the values: for instance, in randomized response, a symbol supports the
 value that it names. In a balanced channel, a report supports a value with probability p if the
-value is the sender's answer, and with probability q if not. Among the reports of n people who are
-sampled independently, the number of reports that support a value is therefore binomial with
-probability P = q + (p - q) * share, where the share is that of people with the value. The shares of
-other values do not matter. Wang, Blocki, Li & Jha 2017, "Locally differentially private protocols
-for frequency estimation", section 3, call such protocols pure.
+value is the sender's answer, and with probability q if not. If n people are sampled independently,
+the number of reports that support a value is therefore binomial with probability P = q + (p - q) f.
+Here, f is the share of people who have the value. The shares of other values do not matter. Wang,
+Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency estimation", section
+3, call such protocols pure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ symbol supports. Such a table takes at most half a megabyte, and is faster than 
 """
 
 REMEMBERED = 16
-"""The number of tables that are kept, because other windows of a metric need the same."""
+"""The number of tables in the cache. All windows of a metric need the same table."""
 
 
 Numbers = TypeVar("Numbers", Floats, Counts)
@@ -40,7 +40,7 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The probabilities that a report supports the sender's answer, and another value.
+    """The probabilities with which a report supports the sender's answer and another value.
 
     For channels in which a symbol supports only the value that it names, this class is also the
     `Inverse`. The counts of symbols are then the numbers of supporting reports.
@@ -76,7 +76,7 @@ class Support:
         return float(self.slope) * (counts / reports) + float(self.intercept)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), for people sampled at random.
+        """Return the standard error of each share, shape (..., k).
 
         The standard error is sqrt(P (1 - P) / n) / (p - q), where P is the observed frequency of
         support, clipped to the possible range q..p. It is therefore above 0 even if no report, or
@@ -87,10 +87,10 @@ class Support:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, from intervals of the frequency of support.
+        """Convert intervals of the frequency of support to intervals of the shares.
 
-        The ends are clipped to 0..1. No interval is empty: an interval entirely below 0 becomes 0
-        to 0, and an interval entirely above 1 becomes 1 to 1.
+        The returned ends are clipped to 0..1. No interval is empty: an interval entirely below 0
+        becomes 0 to 0, and an interval entirely above 1 becomes 1 to 1.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -104,14 +104,14 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares."""
+        """Return the mean squared scores for the true answer's share and for the other shares."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the score of a report that does not support a value, and of one that does.
+        """Return the scores of reports that do not support a value, and of reports that do.
 
         Each is an array of shape (1,), because the scores are the same for all values.
         """
@@ -123,13 +123,13 @@ class Support:
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, shape (..., k)."""
+        """Return the expected score of a report for each input, shape (..., k)."""
         expected: Floats = float(self.other) * _sum(scores) + float(self.own - self.other) * scores
         return expected
 
 
 class Incidence(Protocol):
-    """Which symbols support which values, as two functions that compute sums."""
+    """Sums over the values that a symbol supports, and over the symbols that support a value."""
 
     def __hash__(self) -> int:
         """Return a hash, because these objects are keys of a cache of tables."""
@@ -150,18 +150,18 @@ def _table(incidence: Incidence, symbols: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The probabilities of symbols: of one that supports the sender's answer, and of any other."""
+    """The probability of a symbol that supports the sender's answer, and of any other symbol."""
 
     supporting: float
     others: float
 
     def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
         law: Floats = self.others * _sum(shares) + (self.supporting - self.others) * incidence.of_symbols(shares)
         return law
 
     def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, for scores of shape (..., m)."""
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
         expected: Floats = self.others * _sum(scores) + (self.supporting - self.others) * incidence.of_values(scores)
         return expected
 
@@ -173,7 +173,8 @@ class Balanced:
     Balanced means that every two values are supported together by the same number of symbols.
 
     Attributes:
-        support: the probabilities that a report supports the sender's answer, and another value.
+        support: the probability that a report supports the sender's answer, and that it supports
+            another value.
         block: the distribution of the symbols.
         incidence: the sums over the values that a symbol supports, and over the symbols that
             support a value.
@@ -189,11 +190,11 @@ class Balanced:
         return self.support.shares(self.support_counts(counts), reports)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), for people sampled at random."""
+        """Return the standard error of each share, shape (..., k)."""
         return self.support.standard_errors(self.support_counts(counts), reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, from the numbers of supporting reports."""
+        """Return the ends of the shares' intervals, which follow from the support counts."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
@@ -203,7 +204,7 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares."""
+        """Return the mean squared scores for the true answer's share and for the other shares."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -211,19 +212,19 @@ class Balanced:
         return self.support.extremes()
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for shares of shape (..., k)."""
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
         return self.block.symbol_law(self.incidence, shares)
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report with each input, for scores of shape (..., m)."""
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
         """Return the number of reports that support each value, shape (..., k).
 
-        For many symbols, Fourier transforms compute these numbers, which are then rounded to
-        integers. Beyond about 10**13 reports, the last digits are no longer exact, but the noise in
-        a tally is far larger than this error.
+        If there are many symbols, these numbers are computed by Fourier transforms, and are then
+        rounded to integers. Beyond about 10**13 reports, the last digits are no longer exact, but
+        the noise in a tally is far larger than this error.
         """
         symbols, floats = counts.shape[-1], counts.astype(np.float64)
         table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
@@ -257,9 +258,5 @@ def k_ary_support(channel: Channel) -> Support:
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
-
-    The odds are those of the true answer against one other answer. The result is for the two
-    answers for which the probability is largest.
-    """
+    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
     return float(channel.keep_numerator / COIN_SCALE)  # for rotated axes: opposite vectors favor disjoint axes

@@ -25,10 +25,10 @@ the highest point down. The test at a point uses the means of F over several num
 together, and no fitted histogram selects among them. With few reports, the error probabilities of
 all these means add up to half of the interval's error probability (Bonferroni). With more reports,
 means that are too noisy to decide are omitted (`Ranges.useful`), and the error probabilities of the
-others are chosen so that each end is wrong in at most 5% of all tallies (`Ranges.tests`). It is not
-proved that at most 5% of all tallies have a wrong end, either the lower or the upper one. But in
-measurements with populations that have a gap next to a quantile, this was true. One reason is that
-the search reaches a wrong end inside the range only if the tests at all earlier points reject, too.
+others are chosen so that each end is wrong in at most 5% of all tallies (`Ranges.tests`). There is
+no proof that at most 5% of all tallies have a wrong lower or upper end. But this was true in
+measurements with populations that have a gap next to a quantile. One reason is that the search
+reaches a wrong end inside the range only if the tests at all earlier points reject, too.
 
 **Moments** are the variance of all answers, and the mean of the answers within a range.
 """
@@ -51,10 +51,10 @@ class Edges:
     """Scores of symbols whose expectations limit the distribution function F at some points.
 
     Attributes:
-        below: for each point, scores whose expectation is at most F just below the point, shape (m,
-            points): the mean of F over some cells before the point.
-        above: for each point, scores whose expectation is at least F at the point, shape (m,
-            points): the mean of F over some cells after the point.
+        below: for each point, scores whose expectation is the mean of F over some cells before the
+            point, shape (m, points). It is at most F just below the point.
+        above: for each point, scores whose expectation is the mean of F over some cells after the
+            point, shape (m, points). It is at least F at the point.
         reach_below: the number of these cells before each point, shape (points,).
         reach_above: the number of these cells after each point, shape (points,).
 
@@ -88,9 +88,10 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
     Args:
         tally: the ranges of the tally.
-        firsts: the index of the point at which each range begins; for counts, of its first count.
-        lasts: the index of the point at which each range ends, above the first; for counts, of its
-            last count.
+        firsts: the index of the point at which each range begins. For counts, this point is the
+            first count of the range.
+        lasts: the index of the point at which each range ends, above its first index. For counts,
+            this point is the last count of the range.
         family: the number of intervals that must all be right together, with 95% confidence.
 
     """
@@ -119,7 +120,7 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
     Args:
         tally: the ranges of the tally.
-        side: whether the cells are before or after each point.
+        side: the ranges of cells before each point, or those after each point.
         chosen: for every point of the grid, the index of the chosen number of cells in `WIDTHS`.
         places: the indices of the points for which scores are returned.
 
@@ -150,8 +151,8 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     Args:
         tally: the ranges of the tally.
         places: the indices of the points, in rising order.
-        family: the number of intervals that must all be right together, with 95% confidence, where
-            this band counts as one.
+        family: the number of intervals that must all be right together, with 95% confidence. This
+            band counts as one of them.
 
     """
     together = places.size * family
@@ -207,8 +208,8 @@ def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
 
 
 SMALL_SHARE: Final = 100
-"""`variance_interval` needs an interval of the mean, too. Its error probability is that of the
-variance's interval, divided by this number.
+"""`variance_interval` also computes an interval of the mean. The error probability of the latter is
+that of the variance's interval, divided by this number.
 """
 
 STEPS: Final = 128
@@ -257,8 +258,8 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
 
     Args:
         tally: the ranges of the tally.
-        first: the index of the point a at which the range begins; for counts, of its first count.
-        last: the index of the point b at which the range ends; for counts, of its last count.
+        first: the index of the point a at which the range begins. For counts, a is its first count.
+        last: the index of the point b at which the range ends. For counts, b is its last count.
         family: the number of intervals that must all be right together, with 95% confidence.
 
     """

@@ -40,8 +40,8 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
 """A normal limit needs this number of reports, times the kurtosis of the score. Here, this number
-is smaller than for the mean of a number, because a limit is never narrower than Wilson's. `python
--m benchmarks coverage` measures the coverage.
+is smaller than for the mean of a number, because no interval is narrower than Wilson's. `python -m
+benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
@@ -53,10 +53,11 @@ than 2%.
 """
 
 REFERENCES: Final = ((1.0, 1.0), (0.5, 3.0), (3.0, 0.5))
-"""The reference populations, as parameters of beta distributions over the range: answers are spread
-evenly, mostly near the low end, or mostly near the high end. If answers are skewed, a skewed
-reference reduces the standard error by 2 to 8% at epsilon 1. At epsilon 4, it reduces the standard
-error by 7% (square-wave) to 28% (hierarchical).
+"""The reference populations, each given by the parameters of a beta distribution over the range.
+Answers are spread evenly in the first one. They lie mostly near the low end in the second one, and
+mostly near the high end in the third one. If answers are skewed, a skewed reference reduces the
+standard error by 2 to 8% at epsilon 1. At epsilon 4, it reduces the standard error by 7%
+(square-wave) to 28% (hierarchical).
 """
 
 MANY: Final = 1000
@@ -67,15 +68,18 @@ tally.
 
 LUCK: Final = 0.5
 """A range is omitted from a quantile's test if it could reject the quantile's probability only by
-luck: even if F is 0 over the range (or 1, for an upper end), the estimated mean of F would have to
-deviate from it by at least this number of standard errors in the right direction. A deviation of
-0.5 standard errors has a probability of 31%. With a smaller number, some intervals would be wider.
+luck. Luck means that even if F is 0 over the range (or 1, for an upper end), the test rejects only
+if the estimated mean of F deviates from this value by at least this number of standard errors in
+the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller
+number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of random draws in `joint_tests`. The quantile that they estimate is right to 0.01."""
+"""The number of random draws in `joint_tests`. They estimate a quantile with an error of at most
+0.01.
+"""
 
 SEED: Final = 3
 """The fixed seed of the draws, so that a tally has the same intervals on every run."""
@@ -123,14 +127,16 @@ class Noise:
 def limits_of(
     law: ChannelLaw, counts: Counts | Floats, scores: Floats, family: int = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Return the limits of the expectations of f scores, as `limits` does, each of shape (f,).
+    """Return confidence limits for the expected values of f scores, each of shape (f,).
+
+    They are computed by `limits`.
 
     Args:
         law: the distribution of the channel's symbols.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         scores: f scores for each symbol, shape (m, f).
         family: the number of intervals that must all be right together, with 95% confidence.
-        is_share: whether the expected score given any answer lies within 0..1. If not, it must lie
+        is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
 
     """
@@ -143,15 +149,15 @@ def limits_of(
 def limits(  # noqa: PLR0913 all data about the scores and the interval
     means: Floats, variances: Floats, noise: Noise, reports: Reports, family: float = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Return the lower and the upper limits of the expectations of scores, not clipped.
+    """Return lower and upper confidence limits for the expected values of scores, not clipped.
 
-    Each limit is wrong with at most half of the interval's error probability. With few reports,
-    Bernstein's limit is used, which is valid for every distribution of the score (see
+    The probability that a limit is wrong is at most half of the interval's error probability. With
+    few reports, Bernstein's limit is used, which is valid for every distribution of the score (see
     `bounded_intervals`). The normal limit with the observed variance is used if there are at least
-    `EXACT_BELOW` reports, and also enough for the kurtosis of the score (`Noise.enough`). Because a
-    tally may contain no report of a rare answer, the normal limit of a share is never narrower than
-    Wilson's limit, which assumes the minimum noise plus the variance p (1 - p) of answers for each
-    hypothetical share p.
+    `EXACT_BELOW` reports, and also enough for the kurtosis of the score (`Noise.enough`). A tally
+    may contain no report of a rare answer. The normal interval of a share is therefore never
+    narrower than Wilson's. For each hypothetical share p, Wilson's interval assumes the minimum
+    noise plus the variance p (1 - p) of the answers.
 
     Args:
         means: the mean of each score over the reports.
@@ -159,7 +165,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
         noise: the noise of the scores.
         reports: n, the number of reports, at least 1.
         family: the number of intervals that must all be right together, with 95% confidence.
-        is_share: whether the expected score given any answer lies within 0..1. If not, it must lie
+        is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
 
     """
@@ -176,7 +182,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 def _normal(  # noqa: PLR0913 like limits
     means: Floats, variances: Floats, noise: Noise, reports: Reports, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
-    """Return normal limits from the observed variance; for shares, at least as wide as Wilson's."""
+    """Return normal limits from the observed variance. For shares, they enclose Wilson's limits."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
     low, high = means - reach, means + reach
     if not is_share:
@@ -240,7 +246,7 @@ def reference_of(histogram: Histogram, counts: Counts | Floats) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The ranges of each width on one side of each point; arrays have shape (widths, points).
+    """The ranges of each width on one side of each point, as arrays of shape (widths, points).
 
     Attributes:
         starts: the index of the point at which each range begins, from 0 to k.
@@ -319,7 +325,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram, reference: int) -> Ranges:
-        """Return the ranges of a histogram for a reference population, kept for other windows."""
+        """Return the ranges of a histogram for a reference population. They are cached."""
         scores = Scores.from_histogram(histogram, reference)
         points = histogram.points
         places = np.arange(points.size)
@@ -409,7 +415,7 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """The estimates of one tally for the ranges on one side of each point: before it, or after it.
+    """The estimates of one tally for the ranges before each point, or for those after each point.
 
     Arrays have shape (widths, points), with one entry for each range.
 
@@ -484,9 +490,10 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths that are expected to give the narrowest upper, and lower, limit of F.
+        """Return the widths that are expected to give the narrowest limits of F at each point.
 
-        The results are indices in `WIDTHS`, one for each point.
+        The first result is for upper limits of F, the second for lower limits. Both contain an
+        index in `WIDTHS` for each point.
         """
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)
@@ -494,5 +501,5 @@ class TallyRanges:
         return rising, falling
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
-        """Return the limits of the expectations of f scores, given as an array (symbols, f)."""
+        """Return confidence limits for the expected values of f scores, given with shape (m, f)."""
         return limits_of(self.ranges.histogram.law, self.counts, scores, family, is_share=is_share)

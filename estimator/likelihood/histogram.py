@@ -116,7 +116,7 @@ class Histogram:
         return self.symbol_law(np.eye(self.bins))
 
     def expectations(self, values: Floats) -> Floats:
-        """Return the expected value of a report from each bin, shape (..., bins).
+        """Return the expected value of a report for an answer in each bin, shape (..., bins).
 
         ``values`` contains a value for each symbol.
         """
@@ -138,7 +138,7 @@ class Histogram:
         return variance
 
     def at_most(self, shares: Floats, answers: Floats) -> Floats:
-        """Return the share of people whose answer is at most each of the given answers.
+        """Return, for each given answer, the share of people whose answer is at most as large.
 
         Answers are assumed to be spread evenly within each bin.
 
@@ -164,8 +164,8 @@ class Histogram:
         """Return the quantiles for the given shares of the bins, shape (..., probabilities).
 
         Answers are assumed to be spread evenly within each bin. If bins are single answers, the
-        quantile for a probability such as 0.5 is the smallest answer that at least this share of
-        answers do not exceed.
+        quantile for a probability such as 0.5 is the smallest answer x for which at least this
+        share of all answers are at most x.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -195,13 +195,13 @@ class Fit:
 
 
 def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
-    """Return the histograms fitted to one tally; None without reports."""
+    """Return the histograms fitted to one tally, or None if it has no reports."""
     (fit,) = fits_of(histogram, [counts])
     return fit
 
 
 def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | None]:
-    """Yield the histograms fitted to each tally, or None for a tally without reports.
+    """Yield the histograms fitted to each tally, or None for a tally that has no reports.
 
     Args:
         histogram: the bins, and the probability of each symbol for each bin.
@@ -280,9 +280,9 @@ def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
 
 
 def smoothed(shares: Floats) -> Floats:
-    """Return smoothed shares: a quarter of each bin's share moves to each neighboring bin.
+    """Move a quarter of each bin's share to each neighboring bin.
 
-    At the ends of the range, the quarter without a neighboring bin stays.
+    The first and the last bin have only one neighbor, and keep the other quarter.
     """
     result, quarters = shares / 2, shares / 4
     result[..., 1:] += quarters[..., :-1]
@@ -293,7 +293,7 @@ def smoothed(shares: Floats) -> Floats:
 
 
 def possible(far: Floats, reached: Floats) -> Floats:
-    """Return extrapolated shares, corrected to be above 0 and to have the sum 1.
+    """Correct extrapolated shares to be above 0 and to have the sum 1.
 
     Args:
         far: the extrapolated shares, of which some may be negative.

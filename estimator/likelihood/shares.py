@@ -1,8 +1,8 @@
-"""Maximum-likelihood shares: the most likely shares, given a tally, at least 0 and with sum 1.
+"""Maximum-likelihood shares, which are the valid shares that make a tally most likely.
 
-The set of all shares that are at least 0 and add up to 1 is called the simplex. Estimated shares
-near 0 or 1 are biased. Reports therefore show maximum-likelihood shares in addition to the unbiased
-estimates, under a name of their own.
+Shares are valid if they are at least 0 and add up to 1. The set of all valid shares is called the
+simplex. Maximum-likelihood shares near 0 or 1 are biased. Reports therefore show them under a
+separate name, in addition to the unbiased estimates.
 
 If every symbol supports only the value that it names, the solution is computed exactly. By the
 Karush-Kuhn-Tucker conditions, the share of a value is a linear function of its count, or 0 if the
@@ -45,8 +45,8 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""A climb may end when the log-likelihood is this close to its maximum, times the number of shares.
-The error that this causes in a share is about 4% of its standard error.
+"""A climb of k shares may end when the log-likelihood is within k times this number of its maximum.
+This causes an error in a share of about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
@@ -74,8 +74,8 @@ class _Climb(NamedTuple):
         best: the most likely shares so far.
         law: the probabilities of the symbols under ``best``.
         value: the log-likelihood per report of ``best``.
-        ahead: the shares that the next step starts from, with sum 1: those that follow from
-            continuing the last step beyond ``best``. Some may be below 0.
+        ahead: the shares that the next step starts from, with sum 1. They continue the last step
+            beyond ``best``, so some may be below 0.
         value_ahead: the log-likelihood per report of ``ahead``.
         slope: the gradient of the log-likelihood per report at ``ahead``.
         bound: an upper bound on the log-likelihood per report of any shares.
@@ -188,8 +188,8 @@ def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats
     """Return the shares after a step, their symbols' probabilities, their value, and the step.
 
     The value is the log-likelihood per report. The step is halved until the value is at least that
-    of a parabola with the slope at the start and the curvature -1 / step, which is always true for
-    a sufficiently short step.
+    of a parabola with the slope at the start and the curvature -1 / step. A sufficiently short step
+    always meets this condition.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -228,12 +228,12 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities (inputs times symbols) for which a table is used, which takes
-1 MB. With more, the transforms of the channel's inverse are faster.
+"""The maximum number of probabilities (inputs times symbols) in a table, which then takes 1 MB.
+With more probabilities, the transforms of the channel's inverse are faster than a table.
 """
 
 REMEMBERED = 16
-"""The number of such tables that are kept, because other windows of a metric need the same."""
+"""The number of tables in the cache. All windows of a metric need the same table."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
@@ -249,7 +249,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     if isinstance(inverse, OneOfShares):  # each share separately, because these shares need not add up to 1
         return np.clip(inverse.shares(counts, 1), 0.0, 1.0)
     nearest = nearest_shares(inverse.shares(counts, counts.sum(axis=-1, keepdims=True)))
-    if isinstance(inverse, PairShares):  # shares do not determine the law, so no shares are likeliest
+    if isinstance(inverse, PairShares):  # shares do not determine the law of blocks, so no shares are likeliest
         return nearest
     law: ChannelLaw = inverse
     if counts.shape[-1] * nearest.shape[-1] <= WRITTEN_OUT:
@@ -259,7 +259,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_out(inverse: Inverse, inputs: int) -> ChannelLaw:
-    """Return a channel's distribution as a table, which is kept for other rounds and windows."""
+    """Return a channel's distribution as a table, which is cached for other rounds and windows."""
     return TableLaw(inverse.symbol_law(np.eye(inputs)))
 
 

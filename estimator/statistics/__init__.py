@@ -1,1 +1,1 @@
-"""General statistics: intervals, tests and projections, which use nothing else of Hearsay."""
+"""Intervals, tests and projections. This package imports no other part of Hearsay."""

@@ -1,4 +1,4 @@
-"""The array types of the estimator, and the nearest shares that are at least 0 with sum 1."""
+"""The array types of the estimator, and a function that replaces estimated shares by valid ones."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The confidence of all intervals, tails and quantiles of distributions, corrected p-values.
+"""Tails and quantiles of distributions, corrected p-values, and the confidence of all intervals.
 
 Among many comparisons, some show a difference by chance alone. P-values are therefore corrected for
-the number of comparisons. If the compared quantities are equal in some or all comparisons, then
-with a probability of at least 95% none of these gets a corrected p-value of 0.05 or less (Holm
-1979, "A simple sequentially rejective multiple test procedure").
+the number of comparisons. Suppose that in some comparisons, the compared quantities are in truth
+equal. With a probability of at least 95%, none of these comparisons then gets a corrected p-value
+of 0.05 or less (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
 Tails and quantiles of the binomial, chi-square and Student's distributions come from scipy.special.
-It is imported only on first use, because the import takes 250 ms: as long as a whole report of
-shares and means, which does not need it.
+It is imported only on first use, because the import takes 250 ms. A whole report of shares and
+means takes as long, and does not need scipy.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BISECTIONS: Final = 60
 """The number of halvings by which bisection finds a number in 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""The maximum number of reports for which `binomial_chance` uses scipy's quantile as a start."""
+"""The maximum number of reports for which `binomial_chance` starts from scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
 """`binomial_chance` starts with an interval from this fraction below scipy's quantile to this
@@ -63,7 +63,7 @@ fraction above it.
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Return the argument between two others at which a condition changes, by bisection.
+    """Find, by bisection, the argument at which a condition becomes true.
 
     The condition is true for the returned argument, which is as near to ``outside`` as possible.
 
@@ -203,9 +203,9 @@ def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
     """Return a confidence interval for the number of trials, given the number of successes.
 
-    For instance, how many devices may exist if each reports with probability 0.4, and 2,000 did?
-    The ends follow from exact binomial tails, as those of Clopper & Pearson 1934 do for a
-    probability. Each end is wrong with a probability of at most ``miss``.
+    For instance, how many devices may exist if each reports with probability 0.4, and 2,000 have
+    reported? The ends follow from exact binomial tails, like the ends of Clopper & Pearson's
+    interval (1934) for a probability. Each end is wrong with a probability of at most ``miss``.
 
     Args:
         successes: the number of successes.
@@ -221,7 +221,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
         """Return the probability of at least ``least`` successes in a number of trials."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
-    # `at_least` rises with the trials, so each condition is true from some number of trials on
+    # `at_least` grows with the number of trials, so each condition is true from some number on
     low = _first(lambda trials: at_least(successes, trials) > miss, successes)
     return low, _first(lambda trials: 1 - at_least(successes + 1, trials) <= miss, low) - 1
 

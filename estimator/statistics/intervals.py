@@ -1,13 +1,13 @@
 """Confidence intervals for the probability of a binomial count and the mean of bounded numbers.
 
-**A binomial count**, such as the number of reports of yes, has a probability whose interval depends
-only on the count and on the number of reports:
+**A binomial count** is, for instance, the number of reports of yes. The interval of its success
+probability depends only on the count and on the number of reports:
 
 * With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. For every true value,
   its coverage is at least the nominal confidence.
 * From 50 reports on, it is Wilson's score interval (Wilson 1927). If epsilon is at least .5, its
   coverage, averaged over true values, equals the nominal confidence. Below .5, this average varies
-  by one percent, because few possible counts lie in an interval. If the expected count is small,
+  by one percent, because an interval contains few possible counts. If the expected count is small,
   the coverage of a 95% interval falls to 84% for some true values (Brown, Cai & DasGupta 2001,
   "Interval estimation for a binomial proportion", section 4.1.1, who widen three intervals). Here,
   the intervals of counts up to `FEW` are widened until the coverage is at least 93.1% for every
@@ -22,18 +22,19 @@ Both ends of an interval rise with the count. The upper end for a count is 1 min
 the number of all other reports.
 
 **The mean of bounded numbers**, such as the scores of reports, has two kinds of intervals.
-`score_intervals` generalize Wilson's. The betting interval is valid for every distribution of the
-numbers. It follows from an imagined series of bets. A gambler claims that the mean is larger than
-some value m, and bets a stake on each number: the wealth grows if the number is above m, and
-shrinks if it is below. If the mean is m or less, the gambler's expected wealth is at most 1, and so
-is the expected average wealth of several gamblers. By Markov's inequality, the average wealth
-reaches 1 / a with a probability of at most a. The interval consists of all m for which the average
-wealth stays below 1 / a, where a is the error probability of one end. Other gamblers, who claim
-that the mean is smaller than m, give the other end. Stakes are fixed before the first number, so
-the order of the numbers does not matter. The wealth depends on how much the numbers vary, so no
-bound on their variance is needed. The interval is half as wide as the interval from Bernstein's
-inequality (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting",
-section 4.4: fixed stakes, a mixture of them, and hedging by a bet to either side).
+`score_intervals` returns a generalization of Wilson's interval. The betting interval is valid for
+every distribution of the numbers. It follows from an imagined series of bets. A gambler claims that
+the mean is larger than some value m, and bets a stake on each number: the wealth grows if the
+number is above m, and shrinks if it is below. If the mean is m or less, the gambler's expected
+wealth is at most 1, and so is the expected average wealth of several gamblers. By Markov's
+inequality, the average wealth reaches 1 / a with a probability of at most a. The interval consists
+of all m for which the average wealth stays below 1 / a, where a is the error probability of one
+end. Other gamblers, who claim that the mean is smaller than m, give the other end. Stakes are fixed
+before the first number, so the order of the numbers does not matter. The wealth depends on how much
+the numbers vary, so no bound on their variance is needed. The interval is half as wide as the
+interval from Bernstein's inequality (Waudby-Smith & Ramdas 2024, "Estimating means of bounded
+random variables by betting", section 4.4: fixed stakes, a mixture of them, and hedging by a bet to
+either side).
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""The number of gamblers. Each uses the best stake for another variance of the numbers. In
+"""The number of gamblers. Each uses the best stake for a different variance of the numbers. In
 measurements with 20 to 10,000 numbers, more gamblers narrowed no interval by 2% or more.
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
 """The powers that define the gamblers' stakes, from 0 to -0.5. Each power gives the best stake for
-n numbers with a standard deviation of n**power times half the span, which is the distance between
-the smallest and the largest possible number.
+n numbers with a standard deviation of n**power times half the span. The span is the distance
+between the smallest and the largest possible number.
 """
 
 MOST_STAKED: Final = 0.999
@@ -65,13 +66,13 @@ everything.
 """
 
 HALVINGS: Final = 24
-"""The number of bisection steps that find an end of a betting interval, to one part in 10**7 of the
-range. The end is rounded outward.
+"""The number of bisection steps that find an end of a betting interval. The end is rounded outward
+by at most one part in 10**7 of the range.
 """
 
 
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
-    """Return the betting interval of the mean of each of several distributions, shape (draws, 2).
+    """Return the betting interval of each distribution's mean, shape (draws, 2).
 
     Args:
         values: all possible numbers, shape (m,).
@@ -167,7 +168,7 @@ def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Fl
 
 
 WORST_COVERAGE = 0.931
-"""The coverage that intervals have at least, for every true value; just above the promised 93%."""
+"""The minimum coverage of an interval for any true value, slightly above the promised 93%."""
 
 _Number = TypeVar("_Number", float, Floats)
 
@@ -252,7 +253,7 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:
-    """Lower the lower end of a count's interval until true values just below it are covered enough.
+    """Lower the lower end of a count's interval until values just below it have enough coverage.
 
     A true value is covered if the interval of the observed count contains it. Its coverage is the
     probability of this. Wilson's test is symmetric about the expected count. A true value just
@@ -328,9 +329,9 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
     Hoeffding's bound uses ``span``, the largest score minus the smallest one. Bernstein's bound
     also uses the variance in `score_intervals`, where the other arguments are explained (Boucheron,
     Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary 2.11). Let L be
-    the negative logarithm of the error probability of one end. An error of the estimate by t =
-    sqrt(2 L variance / n) + 2 span L / (3 n) is then unlikely enough, because n t**2 / (2 (variance
-    + span t / 3)) is at least L.
+    the negative logarithm of the error probability of one end, and t = sqrt(2 L variance / n) + 2
+    span L / (3 n). The probability that the estimate is wrong by t or more is then small enough,
+    because n t**2 / (2 (variance + span t / 3)) is at least L.
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)

@@ -7,18 +7,19 @@ reports a cell (a value, or a part of the range) of one of its features together
 The rest of this text bounds how far fabricated reports could have moved the coefficients of a model
 by products. They move the mean vector by at most a length r (`Vectors.length_moved`), so the mean
 of the honest reports is within the distance r of the observed mean. The bounds below apply to every
-mean within this distance. A star marks a quantity for this other mean: for instance, k* belongs to
-it, k to the observed mean, and dk = k* - k. There are d features, and |x| is the length of a vector
-or the norm of a matrix. The penalty lambda and the noise s do not change, because they depend only
-on the channel and the number of reports.
+other mean within this distance. A star marks a quantity of the other mean. For instance, k belongs
+to the observed mean and k* to the other mean, and dk = k* - k is the difference. There are d
+features, and |x| is the length of a vector or the norm of a matrix. The penalty lambda and the
+noise s do not change, because they depend only on the channel and the number of reports.
 
 * A mean consists of four parts, each divided by its weight w: the mean products p of features and
   label, the mean products S of two features, the mean features z and the mean label y (see the
-  module `products`). These yield the covariances k = p - z y with the label, and C = S - z z' of
-  the features. By the Cauchy-Schwarz inequality over the four parts of r, |dk| <= r root(1/w_p^2 +
-  |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y) and, in the Frobenius norm, |dC| <= r root(1/w_S^2 +
-  4 |z|^2/w_z^2) + r^2/w_z^2. Small eigenvalues of C are then raised, which is a projection onto a
-  convex set, and therefore increases no distance.
+  module `products`). These yield the covariances k = p - z y of the features with the label, and
+  the covariances C = S - z z' of the features with each other. By the Cauchy-Schwarz inequality
+  over the four parts of r, |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y)
+  and, in the Frobenius norm, |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. Small eigenvalues
+  of C are then raised, which is a projection onto a convex set, and therefore increases no
+  distance.
 * Let A be the inverse of the penalized covariance C + lambda I, and b = A k the coefficients before
   a correction for bias. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Eigenvalues of
   the penalized covariance are at least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore
@@ -201,7 +202,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return log_odds(features, fitted, family), learned
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far fabricated reports could at most have moved the share of a cell."""
+        """Return the most by which fabricated reports could have moved the share of a cell."""
         return fakes_of_crosses(self.channel, tally, fraction)
 
     @property
@@ -211,10 +212,10 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of the share of any cell with a label, from one report.
+        """The largest variance of the share of a cell and a label, estimated from one report.
 
-        Each report is about one random feature. Only one in ``channel.inputs`` reports (the number
-        of features) is therefore about a given cell.
+        Each report is about one random feature. If there are d features, only one report in d is
+        therefore about the feature of a given cell.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

@@ -6,12 +6,12 @@ yes or no.
 
 The reports about a feature form a separate tally of cells and labels. The share of yes within a
 cell is a ratio of two estimated shares. The module `ratios` computes its interval, which is valid
-even if the ratio depends on few people. If any share of yes could explain the reports, the interval
-is unbounded. The model gives each cell a weight, which is added to the log-odds of yes. Weights are
-shrunk toward 0 because of the noise: they are the most likely weights under a prior distribution in
-which a weight is the sum of a trend along the cells and an independent part for each cell.
-Differences between cells that noise could explain therefore have little effect, and a trend across
-all cells has more effect than a deviation of a single cell.
+even if the ratio depends on few people. If every share of yes could explain the reports, the
+interval is unbounded. The model gives each cell a weight, which is added to the log-odds of yes.
+Weights are shrunk toward 0 because of the noise: they are the most likely weights under a prior
+distribution. In this distribution, a weight is the sum of a trend along the cells and an
+independent part for each cell. Differences between cells that noise could explain therefore have
+little effect, and a trend across all cells has more effect than a deviation of a single cell.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
 """The largest log-odds. An unbounded interval ends at plus or minus this number."""
 
 TREND: Final = 2.0
-"""The prior standard deviation of the trend: of how much it rises from the middle to the last cell.
-Weights often rise or fall along a range, or along the values in the order of the registry.
+"""The prior standard deviation of the trend's rise from the middle to the last cell. Weights often
+rise or fall along a range, or along the values in the order of the registry.
 docs/research/models.md lists the alternatives that were tried.
 """
 
@@ -62,14 +62,14 @@ EVERYTHING: Final = (0.0, 1.0)
 
 
 class CellShares(NamedTuple):
-    """The estimated shares of people with each cell of a feature and each label.
+    """The estimated share of people in each cell of a feature and with each label.
 
     They are estimated from the reports about this feature only.
 
     Attributes:
         feature: the feature.
-        no: the unbiased share of people with each cell and the label no, shape (cells,).
-        yes: the unbiased share of people with each cell and the label yes, shape (cells,).
+        no: the unbiased share of people in each cell and with the label no, shape (cells,).
+        yes: the unbiased share of people in each cell and with the label yes, shape (cells,).
         covariance: the covariance of the shares, shape (2 cells, 2 cells). The order is: the first
             cell's no and yes, the second cell's no and yes, and so on.
         sample: the tally of the reports about the feature, with scores in the order of the
@@ -90,7 +90,7 @@ class CellShares(NamedTuple):
 
 
 def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts) -> Iterator[CellShares]:
-    """Yield the shares of the cells of each feature, except features without reports.
+    """Yield the shares of the cells of each feature that has reports.
 
     Args:
         features: the features of the model.
@@ -109,11 +109,12 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 
 
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
-    """Return how far fabricated reports could at most have moved the share of a cell and label.
+    """Return the maximum distance by which fabricated reports could have moved a cell's share.
 
-    In the worst case, all fabricated reports are about the same feature, and therefore are a larger
-    fraction of the reports about it. If all reports about the feature could be fabricated, the
-    share may have moved by the distance from the estimate to the smallest or the largest score.
+    The share is that of a cell and a label. In the worst case, all fabricated reports are about the
+    same feature. They are then a larger fraction of the reports about this feature than of all
+    reports. If all reports about the feature could be fabricated, the share may have moved by its
+    distance to the smallest or the largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -144,11 +145,11 @@ def base_rate(of_features: list[CellShares]) -> float:
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a tally without yes may be chance
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a tally may lack yes by chance
 
 
 class Fitted(NamedTuple):
-    """The shares of the cells of all features that have reports, and the cells' weights.
+    """The shares and weights of the cells, for all features that have reports.
 
     Attributes:
         of_features: the shares of each feature's cells.
@@ -169,7 +170,7 @@ class Fitted(NamedTuple):
 
 
 def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> LearnedModel:
-    """Return the learned model. The weights of a feature without reports are 0."""
+    """Return the learned model. If a feature has no reports, its weights are 0."""
     known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
     return LearnedModel(
         mechanism=Crosses.name,
@@ -224,9 +225,9 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    The estimates are the log-odds of all people plus the cells' weights, and are therefore shrunk
-    toward the former. If any feature has no reports, no cell has an estimate, and all intervals are
-    unbounded.
+    An estimate is the log-odds of all people plus the cell's weight, and is therefore shrunk toward
+    the log-odds of all people. If any feature has no reports, no cell has an estimate, and all
+    intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
@@ -243,9 +244,9 @@ def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
-    They are the log-odds of the ends of the interval of the share of yes within the cell, which the
-    module `ratios` computes. The interval is unbounded (up to `MOST_LOG_ODDS`) in three cases: the
-    feature has few reports, the cell could be empty, or no share of yes explains the reports.
+    The module `ratios` computes the interval of the share of yes within a cell. The log-odds of its
+    ends are returned. The interval is unbounded (up to `MOST_LOG_ODDS`) in three cases: the feature
+    has few reports, the cell could be empty, or no share of yes explains the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

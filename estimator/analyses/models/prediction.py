@@ -19,7 +19,8 @@ Column = Sequence[float] | Sequence[str]
 def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     """Return the model's prediction for each device, shape (devices,).
 
-    For a yes-or-no label, the prediction is the log-odds of yes. For a number, it is the number.
+    For a yes-or-no label, the prediction is the log-odds of yes. For a numeric label, it is the
+    expected number.
 
     Args:
         model: the learned model, as contained in a report.
@@ -45,8 +46,9 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
 def coordinates(feature: ModelInput, column: Column) -> Floats:
     """Return the numbers by which a feature's weights are multiplied, shape (devices, weights).
 
-    A number is scaled to -1..1. Of two values, the first is -1 and the second is 1. Of more values,
-    each except the first has a coordinate, which is 1 if the device has this value and otherwise 0.
+    A number is scaled to -1..1. If a feature has two values, the first is -1 and the second is 1.
+    If it has more, each value except the first has a coordinate, which is 1 if the device has this
+    value and otherwise 0.
     """
     scaled: Floats
     if not feature.values:
@@ -59,7 +61,7 @@ def coordinates(feature: ModelInput, column: Column) -> Floats:
 
 
 def cells(feature: ModelInput, column: Column) -> Counts:
-    """Return the index of the cell of a feature that each device is in, shape (devices,).
+    """Return the index of each device's cell of a feature, shape (devices,).
 
     A cell is a value of a category, or one of the equal parts of a number's range.
     """

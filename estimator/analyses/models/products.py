@@ -1,13 +1,14 @@
-"""A linear model from the mean of products: ridge regression with a penalty from the known noise.
+"""A linear model from the mean of products, with a penalty that follows from the known noise.
 
 Each device has a label y and d features z, scaled to -1..1, and reports a vector of their products.
-The mean of these vectors consists of E[y z], E[z z'], E[z] and E[y]. These four parts, the moments,
-yield the covariance matrix of the features, and the covariance of each feature with the label, from
-which a ridge regression is computed. The noise in the covariance matrix is itself a symmetric
-random matrix of known variance. Its largest eigenvalue is about two standard errors times the
-square root of d (Wigner 1955). The penalty of the regression is a multiple of this eigenvalue, so
-it depends only on the channel and the number of reports, and not on the answers. The model
-therefore estimates a fixed property of the population: its ridge regression with this penalty.
+The mean of these vectors consists of E[y z], E[z z'], E[z] and E[y]. These four parts are called
+the moments. They yield the covariance matrix of the features and the covariance of each feature
+with the label. A ridge regression is computed from these covariances. The noise in the covariance
+matrix is itself a symmetric random matrix of known variance. Its largest eigenvalue is about two
+standard errors times the square root of d (Wigner 1955). The penalty of the regression is a
+multiple of this eigenvalue, so it depends only on the channel and the number of reports, and not on
+the answers. The model therefore estimates a fixed property of the population: its ridge regression
+with this penalty.
 
 With the mechanism `rotated-axes`, each device uses one of many public random rotations. The quality
 of a model is estimated from reports with rotations that the model was not fitted to. This is
@@ -41,7 +42,7 @@ intervals of coefficients contained the true value too rarely; see docs/research
 
 FOLDS: Final = 32
 """The number of folds of cross-validation. Each fold consists of the reports of some blocks of
-rotations. The quality of a model that was fitted to all other folds is measured on it.
+rotations. A model is fitted to all other folds, and its quality is measured on this fold.
 """
 
 MOST_MEAN: Final = 0.98
@@ -61,7 +62,7 @@ plus or minus this number.
 
 
 class Moments(NamedTuple):
-    """The four parts of a mean vector of products, or of the blocks' deviations from this mean.
+    """The four parts of the mean vector of products, or of each block's deviation from this mean.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -256,7 +257,7 @@ class ProductsModel:
         )
 
     def _of_fold(self, whole: Covariances, deviating: Covariances, is_out: Counts) -> Skilled:
-        """Return how well a score that is fitted to all other folds predicts the label in one.
+        """Return how well a score, fitted to all other folds, predicts the label in one fold.
 
         Args:
             whole: the covariances of the whole tally.

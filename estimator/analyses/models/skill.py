@@ -1,14 +1,14 @@
-"""How well a score predicts yes or no: the correlation with the label, the AUC, and the log-odds.
+"""Measures of how well a score predicts yes or no: its correlation with the label, AUC, log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
 assumed to be normally distributed, with the same variance for yes and no, as in linear discriminant
-analysis (Fisher 1936). The log-odds of yes are then a linear function of the score. The AUC, the
-probability that a random yes has a higher score than a random no, is then Phi(distance / root 2),
-where Phi is the normal distribution function, and the distance is that of the mean scores of yes
-and no in standard deviations.
+analysis (Fisher 1936). The log-odds of yes are then a linear function of the score. The AUC is the
+probability that a random yes has a higher score than a random no. It is then Phi(distance / root
+2). Here, Phi is the normal distribution function, and the distance is that between the mean scores
+of yes and no, in standard deviations.
 
-Noise may move an estimated share of yes to 0 or below, or to 1 or above, which have no log-odds.
-`possible_share` replaces the estimate by a share above 0 and below 1.
+Noise may move an estimated share of yes to 0 or below, or to 1 or above. There are no log-odds of
+such a share. `possible_share` therefore replaces it by a share above 0 and below 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
-"""Shares farther than this number of standard errors from the estimate are neglected."""
+"""Shares that are farther from the estimate than this number of standard errors are neglected."""
 
 POINTS: Final = 2001
 """The number of points at which `possible_share` evaluates its integral. With twice as many, the
@@ -59,7 +59,7 @@ def possible_share(estimate: float, error: float) -> float:
 
 SURE: Final = 4.0
 """The minimum variance of the scores, in standard errors of this variance. A smaller estimate could
-be noise around a true variance of 0, with which any correlation is possible (Fieller 1954).
+be noise around a true variance of 0. Any correlation is then possible (Fieller 1954).
 """
 
 STEP: Final = 1e-4
@@ -172,7 +172,7 @@ def _error_of(deviations: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return an estimate minus error**2 / estimate; 0 if it does not exceed its error."""
+    """Return an estimate minus error**2 / estimate, or 0 if the error is at least as large."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 
