@@ -264,11 +264,11 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def rotation_error(self) -> float | None:
-        """The error of a mean vector that remains with any number of reports.
+        """The part of a mean vector's error that remains for any number of reports.
 
         Devices rotate their vectors by one of a finite number of rotations, which differ from
-        window to window. The error is that of one window, as a fraction of the vectors' length. It
-        is the worst case, in which all vectors are identical. None unless answers are vectors.
+        window to window. The error is that of one window, as a fraction of the vectors' length. The
+        worst case is assumed, in which all vectors are identical. None unless answers are vectors.
         """
         return None
 
@@ -309,7 +309,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def text_tails(self) -> TextTails | None:
-        """The tails of the number of reports that support a text; None unless answers are texts."""
+        """The probabilities of extreme errors in texts' shares; None unless answers are texts."""
         return None
 
     @property

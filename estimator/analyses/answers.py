@@ -73,8 +73,8 @@ class OneSymbol(Analysis[K]):
         Args:
             counts: the count of each symbol, shape (tallies, m).
             reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-            family: the number of intervals of each tally that must all be right together, with 95%
-                confidence.
+            family: the number of intervals of each tally that must be valid simultaneously, with
+                95% confidence.
 
         """
 
@@ -103,7 +103,7 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the smallest and the largest scores of a report, to limit the effect of fakes.
+        """Return the extreme scores of a report, which limit the effect of fabricated reports.
 
         Args:
             unbiased: the unbiased estimates of the figures.
@@ -224,7 +224,7 @@ class OneOfLabels(OneSymbol[K]):
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates, with clusters, the covariance, and figures derived from it."""
+        """Return the estimates, completed with clusters, the covariance, and derived figures."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated
@@ -386,7 +386,7 @@ class MembersInPairs(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """A bound on the variance of a mean size from one report, where the maximum size is 1."""
+        """A bound on the variance of one report's mean size, if the maximum size counts as 1."""
         contrast, inverse = self.contrast_by(self.inverse), self.inverse
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         return contrast.floor * inverse.ratio
@@ -423,7 +423,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def factor(self) -> float:
-        """The factor 1, because a report is about one value and its share is not converted."""
+        """1, because the share of yes for a value is the share of sets that contain it."""
         return 1.0
 
     @property
@@ -438,7 +438,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The largest variance of a mean size from one report, where the maximum size is 1."""
+        """The largest variance of one report's mean size, if the maximum size counts as 1."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 
@@ -454,7 +454,7 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return, for each value of the question, the input for whether the set contains it.
+        """Return, for each value, the input that states whether the set contains it.
 
         Each input has the same probability, because a device draws the value at random.
         """
@@ -506,7 +506,7 @@ def shares_of(
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
         reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that must all be right together, with 95%
+        family: the number of intervals of each tally that must be valid simultaneously, with 95%
             confidence.
 
     """

@@ -3,9 +3,9 @@
 Answers above the clip count as the clip, which biases the mean. But the noise of the mean grows
 with the width of the range, even if hardly any answer lies near the end. If the distribution of
 answers is skewed, a narrower range is therefore often better than the full range. For example,
-visits to a doctor can be counted up to 15 or up to 80. The estimate is then usually nearer to the
-mean of all visits with 15 than with 80. To find the best clip, the distribution must be known, for
-example from a pilot window.
+visits to a doctor can be counted up to 15 or up to 80. An upper end of 15 usually gives an estimate
+nearer to the mean of all visits than 80 does. To find the best clip, the distribution must be
+known, for example from a pilot window.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest value that at least the given share of people do not exceed."""
+    """Return the smallest value x for which at least this share of people are at most at x."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 
@@ -165,6 +165,6 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
     """Return the smallest relative rise of all numbers that raises the mean by ``wanted``.
 
-    Return None if even `MOST_CHANGE` does not raise the mean so far.
+    Return None if even `MOST_CHANGE` does not raise the mean by this much.
     """
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

@@ -1,11 +1,11 @@
 """Clusters of answers: how many there are, and the answers, share and stability of each cluster.
 
-A cluster consists of answers that lie close together, such as 1 to 5 and 20 to 30. Clusters are
-found by weighted k-means, where each possible answer is a point. An answer is a step of a scale, a
-count, or a pair of answers to two questions. A number is represented by the middle of its bin. The
-weight of a point is the estimated share of the answer. The shares are maximum-likelihood estimates;
-for the bins of a number, they are smoothed, as in the report's histogram. Only the tally is used,
-so clusters cost no privacy budget.
+A cluster consists of answers that lie close together. For instance, the answers 1 to 5 may be one
+cluster, and 20 to 30 another. Clusters are found by weighted k-means, where each possible answer is
+a point. An answer is a step of a scale, a count, or a pair of answers to two questions. A number is
+represented by the middle of its bin. The weight of a point is the estimated share of the answer.
+The shares are maximum-likelihood estimates; for the bins of a number, they are smoothed, as in the
+report's histogram. Only the tally is used, so clusters cost no privacy budget.
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn at random, with
   a higher probability for points far from each other (Arthur & Vassilvitskii 2007, "k-means++: the
@@ -280,7 +280,7 @@ def _in_order(members: Members) -> list[int]:
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return the number of clusters with the largest silhouette width, or 1 if all are weak."""
+    """Return the number of clusters with the largest silhouette width, or 1 if none is `STRONG`."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 

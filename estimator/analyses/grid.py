@@ -70,7 +70,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def has_distribution(self) -> bool:
-        """Whether a distribution is estimated. This takes a grid of at least three points."""
+        """Whether a distribution is estimated. This requires a grid of at least three points."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
@@ -270,7 +270,7 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """The share of devices that were used on each number of days, and on at least some days."""
+    """Shares of devices by their days of use: on exactly n days, and on at least n days."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -345,7 +345,7 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
         fit: the histograms fitted to the tally, or None if it has no reports.
         ranges: the ends of the requested ranges, in the number's unit.
         unit: the unit of the number.
-        simultaneous: whether all intervals must be valid simultaneously, at 95%.
+        simultaneous: whether all intervals must be valid simultaneously, with 95% confidence.
 
     """
     ends = float(histogram.lows[0]), float(histogram.highs[-1])
@@ -459,7 +459,7 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the interval of the share between two grid points, which is 0 to 0 without a bin."""
+    """Return the interval of the share between two grid points, or 0..0 if no bin lies between."""
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -153,10 +153,10 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
         Fresh noise is the noise that devices draw anew in each window. To first order, a report
-        changes the group's mean by (answer - mean) / share if its sender belongs to the group. How
-        much noise the mechanism adds to this depends on the answer. The result assumes that all
-        people in the group, and all people outside it, give the answers with the least noise. If
-        answers are permanent, the result is 0.
+        changes the group's mean by (answer - mean) / share if its sender belongs to the group. The
+        noise that the mechanism adds to this change depends on the answer. The result assumes that
+        all people in the group, and all people outside it, give the answers with the least noise.
+        If answers are permanent, the result is 0.
 
         Args:
             shares: the share of each group, above 0.
@@ -207,7 +207,7 @@ def group_shares(
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
         reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that must all be right together, with 95%
+        family: the number of intervals of each tally that must be valid simultaneously, with 95%
             confidence.
 
     """
@@ -231,7 +231,7 @@ def group_means(
         inverse: the inverse of the channel.
         counts: the count of each symbol in one tally, shape (m,). At least one count is above 0.
         unit: the unit of the number.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     table, is_enough = ratios_of(kind, inverse, counts)
@@ -249,7 +249,7 @@ def group_means(
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
     """Return the groups' means as ratios, and whether there are enough reports for estimates.
 
-    A ratio is a share within a group, here the share at the high end (see `AT_HIGH`).
+    Each ratio is the share of the outcome "high end" within a group (see `AT_HIGH`).
     """
     sample = Sample.from_counts(inverse, counts)
     ends = np.kron(np.eye(kind.first.size), _ends(kind.points))

@@ -1,4 +1,4 @@
-"""Lasting variance: the part of a report's variance that averaging windows does not reduce.
+"""Lasting variance: the part of a report's variance that averaging over windows leaves.
 
 If the same people report in several windows, two causes of error may be the same in all of them.
 One is the random choice of people. The other is permanent answers: a device randomizes its answer

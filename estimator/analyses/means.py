@@ -56,7 +56,7 @@ class Contrast:
     Attributes:
         scores: the score of each symbol, shape (symbols,).
         floor: the minimum variance of a report's score if all people give the same answer.
-        enough: the number of reports from which normal intervals are used: `ENOUGH` times the
+        enough: the number of reports from which normal intervals are used. It is `ENOUGH` times the
             largest kurtosis of the score among people with the same answer, but at least the number
             that `LEAST_NOISE` requires. If epsilon is large, all noise comes from the few reports
             that differ from the answer, and a tally may contain none of these.
@@ -148,7 +148,7 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
         of_symbols: the unbiased score of each symbol.
         counts: the count of each symbol, shape (tallies, m).
         reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     shares = counts / reports

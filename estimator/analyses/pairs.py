@@ -131,7 +131,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
         shares: the unbiased shares of the pairs, shape (k,).
         covariance: the covariance of the shares, shape (k, k).
         sample: the tally, with the scores of its symbols.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     is_enough = sample.reports >= EXACT_BELOW

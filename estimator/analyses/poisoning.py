@@ -12,8 +12,8 @@ Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy")
 **The test** asks whether some population could have produced the tally. Each population has shares
 of answers, which determine the probabilities of the symbols. The set of these distributions of
 symbols, for all possible shares, is called the channel's range. For instance, at epsilon ln 3,
-"yes" is reported with a probability from 1/4 to 3/4, so 90% of reports with "yes" are far outside
-the range. An honest tally has frequencies near the range. The test statistic is twice the
+"yes" is reported with a probability from 1/4 to 3/4, so a tally with 90% "yes" is far outside the
+range. An honest tally has frequencies near the range. The test statistic is twice the
 log-likelihood ratio of the tally's frequencies to the most likely distribution in the range. The
 p-value comes from tallies drawn from this distribution (a parametric bootstrap; Davison & Hinkley
 1997, "Bootstrap methods and their application", section 4.2).
@@ -253,7 +253,7 @@ def fakes_of(
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return the most by which fabricated reports can have lowered and raised each estimate.
+    """Return how far fabricated reports can have lowered and raised each estimate.
 
     Args:
         extremes: the smallest and the largest score of a single report for each figure.

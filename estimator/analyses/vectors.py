@@ -8,8 +8,8 @@ To find standard errors, the rotations are divided into blocks, and each block g
 estimate of the mean. The differences between blocks reflect all sources of randomness: the choice
 of people, the noise of the mechanism, and the finite number of rotations. This method, the
 delete-a-group jackknife, assumes nothing about the people (Wolter 2007, "Introduction to Variance
-Estimation", section 4.2). Here, it is used in first-order approximation. Standard errors are at
-least as large as the mechanism's noise in a random direction.
+Estimation", section 4.2). This module uses a first-order approximation of it. Standard errors are
+at least as large as the mechanism's noise in a random direction.
 
 Rehearsals draw the tally of many devices at once. With some probability, a device reports a random
 one of all axes, and otherwise a random one of its favored axes. Only the latter requires a
@@ -52,7 +52,7 @@ from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, studen
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
-"""The number of coordinates that are rotated together, in arrays of some megabytes."""
+"""The number of coordinates that are rotated together, in arrays of a few megabytes."""
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
@@ -98,8 +98,8 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
     """Draw one of several places for each device, and return how many devices drew each place.
 
-    All places are equally likely. There are ``counts`` devices, an array of shape (rows,), and the
-    result has shape (rows, places).
+    All places are equally likely. ``counts`` is the number of devices in each row, shape (rows,).
+    The result has shape (rows, places).
     """
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
@@ -160,7 +160,7 @@ class VectorMean:
 
         Args:
             weights: the weight of each coordinate, shape (d,).
-            family: the number of intervals that must all be right together, with 95% confidence.
+            family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
         """
         length = float(np.linalg.norm(weights))
@@ -240,7 +240,7 @@ class Vectors(Analysis[B]):
         return self._estimated(tally, groups=(FigureGroup("coordinate", coordinates, "", self.ends),), fakes=fakes)
 
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
-        """Return the most by which fabricated reports could have moved the mean, and a test.
+        """Return how far fabricated reports could have moved the mean, and a test of the tally.
 
         The test checks whether the reports are spread evenly over the blocks of rotations, as those
         of real devices are. The bound on the distance is computed as in the module `poisoning`. A

@@ -5,10 +5,10 @@ its answer more often than one that does not. A report *supports* the values in 
 support count of a value is the number of reports that support it. The blocks are the shifts of a
 few base blocks: for instance, with 7 values, the shifts of the base block {0, 1, 3} are {1, 2, 4},
 {2, 3, 5} and so on, modulo 7. Sums over all shifts of a base block are circular convolutions, which
-take one real Fourier transform (FFT).
+are computed by real Fourier transforms (FFT).
 
-In a balanced design, every two values are together in the same number of blocks. The support count
-of a value is therefore binomial, and yields an unbiased share.
+In a balanced design, any two values occur together in the same number of blocks. The support count
+of a value is therefore binomial, and yields an unbiased estimate of its share.
 
 The base blocks of a cyclic design are pseudo-random. They are not exactly balanced, so shares from
 support counts alone would be biased. Instead, the linear equations that map shares to the
@@ -267,7 +267,8 @@ class WeightedBlock(Block):
     """The distribution of the symbols of a design in which some blocks are drawn more often.
 
     Attributes:
-        frequencies: how often each block is drawn, as a multiple of the average block, shape (m,).
+        frequencies: how often each block is drawn, as a multiple of the average over all blocks,
+            shape (m,).
 
     """
 

@@ -51,7 +51,7 @@ class Squares:
         support: two probabilities: that a report supports the sender's answer, and that it supports
             a given other value. None if a value's score depends on more than whether the report
             supports the value.
-        least_reports: the number of reports from which a share gets an interval for large samples.
+        least_reports: the number of reports from which a share's interval is one for large samples.
         metrics: the number of yes/no questions (one for each value of a set) of which each device
             answers one. The other fields describe one of these questions.
 

@@ -149,7 +149,8 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 def inversion_of(channel: Channel) -> Inversion:
     """Return the row of a channel's mechanism in `INVERSIONS`.
 
-    Permanent answers and sets are randomized in two steps; this is the row of the second step.
+    If answers are randomized in two steps, as permanent answers are, it is the row of the second
+    step.
     """
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
@@ -219,7 +220,8 @@ def blocks_of(channel: Channel) -> Blocks | None:
 def sampler_of(channel: Channel) -> Sampler:
     """Return a function that draws random tallies of a channel.
 
-    It takes the number of devices with each input, or, for sets, the number that drew each member.
+    The function takes the number of devices with each input. For sets, it takes the number of
+    devices that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -6,9 +6,9 @@ exactly the position of the input.
 
 With Laplace noise, results beyond an end of the range are clipped to this end. The probability of
 the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). For every
-input, the results that are clipped to an end would lie f / (1 - f) positions beyond it on average.
-The scores of both ends are moved outward by this distance, which makes the expected score equal to
-the input's position again. Because the probabilities are rounded to integer weights, the
+input, the results that are clipped to an end would lie f / (1 - f) positions beyond this end on
+average. The scores of both ends are moved outward by this distance, which makes the expected score
+equal to the input's position again. Because the probabilities are rounded to integer weights, the
 expectation is off by less than one part in 2**32.
 """
 

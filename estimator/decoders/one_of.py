@@ -32,7 +32,7 @@ class OneOfShares:
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own number
         """Return the unbiased share of yes to each question, shape (..., m).
 
-        Without reports about a question, its share is 0.5.
+        If no report is about a question, its share is 0.5.
         """
         yes, drawn = self._answers(counts)
         shares = self.support.shares(yes, np.maximum(drawn, 1))

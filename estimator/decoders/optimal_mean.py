@@ -27,8 +27,8 @@ from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
 """The sharpness of the smooth bounds on the largest variance, which are minimized one after
-another. The sharper a bound is, the closer it is to the largest variance. The last one exceeds it
-by less than 0.1%.
+another. The sharper a bound is, the closer it is to the largest variance. The last one exceeds the
+largest variance by less than 0.1%.
 """
 
 NEWTON_STEPS: Final = 30

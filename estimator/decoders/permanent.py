@@ -5,8 +5,8 @@ resulting permanent answer again for each report (the instantaneous step). The p
 the true answer with probability p, and each other answer with probability q. If a share f of people
 have a certain true answer, the expected share of people with the same permanent answer is q + (p -
 q) f (Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of
-the instantaneous step estimates the shares of permanent answers. A share s of these is then
-converted to the share (s - q) / (p - q) of true answers.
+the instantaneous step estimates the shares of permanent answers. A share s of a permanent answer is
+then converted to the share (s - q) / (p - q) of the same true answer.
 """
 
 from __future__ import annotations

@@ -77,10 +77,10 @@ class Orthogonality:
         vectors are orthogonal if their product is 0 modulo q. The sum over the orthogonal points
         (0, u) is known from the previous round. The sum over the orthogonal points (1, u) depends
         only on the product of u and w: a point (0, w) is orthogonal to the points (1, u) for which
-        it is 0, and a point (1, m w) to those for which it is -1/m. For each w, the sums of the
-        scores over all u with the same product follow from the scores' Fourier transform at the
-        multiples of w, by an inverse transform. The point (1, 0) is orthogonal to all points (0,
-        u), and to no point (1, u).
+        this product is 0, and a point (1, m w) is orthogonal to the points for which it is -1/m.
+        For each w, the sums of the scores over all u with the same product follow from the scores'
+        Fourier transform at the multiples of w, by an inverse transform. The point (1, 0) is
+        orthogonal to all points (0, u), and to no point (1, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
@@ -103,8 +103,8 @@ class Orthogonality:
 def inverse(channel: ProjectiveGeometry) -> Balanced:
     """Return the inverse of a channel.
 
-    It is a `Balanced` inverse, because every two values are supported together by the same number
-    of points.
+    It is a `Balanced` inverse, because any two values are supported together by the same number of
+    points.
     """
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime

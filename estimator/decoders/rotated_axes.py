@@ -1,12 +1,12 @@
 """The decoder of rotated axes, which rotates the reported axes back and scales their mean.
 
-A device rotates its vector by one of B public random rotations, and reports a coordinate axis with
-a sign, in D dimensions. It prefers the s axes along which the rotated vector is longest (the
-favored axes). The reported axes of each rotation are counted first, so that rotating them back
-takes one Hadamard transform per rotation instead of one per report. The mean of the axes has the
-direction of the mean vector, but is shorter by a factor called the gain. The gain is computed for a
-uniform random rotation. The actual rotations consist of three rounds of signs and transforms, and
-their gain differs by less than 0.1% (docs/research/vectors.md).
+A device rotates its vector by one of B public random rotations, and reports one of the D coordinate
+axes, with a sign. It prefers the s axes along which the rotated vector is longest (the favored
+axes). The reported axes of each rotation are counted first, so that rotating them back takes one
+Hadamard transform per rotation instead of one per report. The mean of the axes has the direction of
+the mean vector, but is shorter by a factor called the gain. The gain is computed for a uniform
+random rotation. The actual rotations consist of three rounds of signs and transforms, and their
+gain differs by less than 0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -157,9 +157,9 @@ def gain_of(channel: RotatedAxes) -> float:
 def largest_sum(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest absolute coordinates of a random unit vector.
 
-    The coordinates of a vector of D normal variables are used first. If N of their absolute values
-    exceed z, N has a binomial distribution, and the expected sum of the s largest absolute values
-    is the integral of E[min(s, N)] over z from 0 to infinity. The result is divided by the expected
+    The sum is first computed for a vector of D normal variables. The number N of absolute values
+    above z has a binomial distribution. The expected sum of the s largest absolute values is the
+    integral of E[min(s, N)] over z from 0 to infinity. This sum is then divided by the expected
     length of the normal vector, because its length and direction are independent.
     """
     sizes, numbers = _numbers_above(dimension, favoured)

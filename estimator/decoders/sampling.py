@@ -83,12 +83,12 @@ def of_names(_: Channel) -> Blocks:
 
 
 def of_square_wave(channel: SquareWave) -> Blocks:
-    """Return the blocks of a square wave. Input x has the symbols from x to x + width - 1."""
+    """Return the blocks of a square wave. The block of input x begins at symbol x."""
     return Blocks(channel.width, lambda given, place: given + place)
 
 
 def of_block_design(channel: BlockDesign) -> Blocks:
-    """Return the blocks of a block design. An input has the symbols that support it.
+    """Return the blocks of a block design, which are the symbols that support an input.
 
     (A block of the design is a set of inputs; a block here is a set of symbols.)
     """
@@ -103,7 +103,7 @@ def of_block_design(channel: BlockDesign) -> Blocks:
 
 
 def of_geometry(channel: ProjectiveGeometry) -> Blocks:
-    """Return the blocks of a projective geometry. An input has the points orthogonal to it."""
+    """Return the blocks of a projective geometry, which are the points orthogonal to an input."""
     return Blocks(channel.orthogonal, _orthogonal(channel))
 
 

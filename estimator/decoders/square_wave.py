@@ -88,7 +88,7 @@ def _sums(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SquareWaveLaw:
-    """The distribution of a square wave, computed in O(symbols) steps."""
+    """The distribution of a square wave's symbols, computed in O(symbols) steps."""
 
     channel: SquareWave
 

@@ -143,7 +143,7 @@ class Incidence(Protocol):
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return an array with 1 if a symbol supports a value and otherwise 0, shape (k, m)."""
+    """Return an array that is 1 where a symbol supports a value, otherwise 0, shape (k, m)."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
@@ -170,7 +170,7 @@ class Block:
 class Balanced:
     """The inverse of a balanced channel whose symbols support several values.
 
-    Balanced means that every two values are supported together by the same number of symbols.
+    Balanced means that any two values are supported together by the same number of symbols.
 
     Attributes:
         support: the probability that a report supports the sender's answer, and that it supports

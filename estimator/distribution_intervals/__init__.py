@@ -10,5 +10,5 @@ The mean over a long range has little noise, while the mean over a short range i
 range's ends. The fitted histogram helps to select the range that is expected to give the narrowest
 limit, but the limit itself does not depend on the histogram.
 
-This package imports likelihood, decoders and statistics.
+This package imports the packages likelihood, decoders and statistics.
 """

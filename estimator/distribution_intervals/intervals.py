@@ -5,12 +5,12 @@ their answers to the points of a grid, and a cell lies between two neighboring p
 over some successive cells limits F at the ends of these cells, as the package docstring explains.
 
 **Shares of ranges.** The share of answers within a requested range is F at the end of the range
-minus F at its start. For the upper limit of this share, F is limited by its means over cells
-outside the range: some before its start, and some after its end. For the lower limit, the means are
-over cells within the range: some after its start, and some before its end. The limits are valid
-whether or not an answer exactly at an end is counted. A range of a single cell has no room for two
-such means. The lower limit of its share is 0, because rounded answers cannot show that an answer
-lies within the cell.
+minus F at its start. For the upper limit of this share, F is limited by means over cells outside
+the range, both before its start and after its end. For the lower limit, F is limited by means over
+cells within the range, both after its start and before its end. The limits are valid whether or not
+an answer exactly at an end is counted. A range of a single cell has no room for two such means. The
+lower limit of its share is 0, because rounded answers cannot show that an answer lies within the
+cell.
 
 **The band** limits F at some points of the grid simultaneously. Because F never falls, F between
 two points lies between the lower limit at the point before and the upper limit at the point after.
@@ -92,7 +92,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
             first count of the range.
         lasts: the index of the point at which each range ends, above its first index. For counts,
             this point is the last count of the range.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     is_of_points = tally.ranges.histogram.is_of_points
@@ -151,7 +151,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     Args:
         tally: the ranges of the tally.
         places: the indices of the points, in rising order.
-        family: the number of intervals that must all be right together, with 95% confidence. This
+        family: the number of intervals that must be valid simultaneously, with 95% confidence. This
             band counts as one of them.
 
     """
@@ -175,7 +175,7 @@ def quantile_intervals(
     Args:
         tally: the ranges of the tally.
         probabilities: the probabilities of the quantiles, above 0 and below 1.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
@@ -228,7 +228,7 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 
     Args:
         tally: the ranges of the tally.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
@@ -260,7 +260,7 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
         tally: the ranges of the tally.
         first: the index of the point a at which the range begins. For counts, a is its first count.
         last: the index of the point b at which the range ends. For counts, b is its last count.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     points = tally.ranges.points

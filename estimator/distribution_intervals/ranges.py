@@ -135,7 +135,7 @@ def limits_of(
         law: the distribution of the channel's symbols.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         scores: f scores for each symbol, shape (m, f).
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
         is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
 
@@ -154,8 +154,8 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
     The probability that a limit is wrong is at most half of the interval's error probability. With
     few reports, Bernstein's limit is used, which is valid for every distribution of the score (see
     `bounded_intervals`). The normal limit with the observed variance is used if there are at least
-    `EXACT_BELOW` reports, and also enough for the kurtosis of the score (`Noise.enough`). A tally
-    may contain no report of a rare answer. The normal interval of a share is therefore never
+    `EXACT_BELOW` reports and at least `Noise.enough`, which depends on the kurtosis of the score. A
+    tally may contain no report of a rare answer. The normal interval of a share is therefore never
     narrower than Wilson's. For each hypothetical share p, Wilson's interval assumes the minimum
     noise plus the variance p (1 - p) of the answers.
 
@@ -164,7 +164,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
         variances: the variance of each score over the reports.
         noise: the noise of the scores.
         reports: n, the number of reports, at least 1.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
         is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
 
@@ -354,7 +354,7 @@ class Ranges:
             reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for
                 an upper end).
             reports: the number of reports, at least 1.
-            family: the number of intervals that must all be right together, with 95% confidence.
+            family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
         """
         needed = np.array([z_of(family * tests) - LUCK for tests in self.tests.tolist()]) * self.deviations
@@ -387,14 +387,14 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     (Bonferroni), intervals would be wider than necessary. The returned number, shape (widths,), is
     smaller. For instance, for `square-wave` at epsilon 1 on 33 points, 10 tests count as 2.6.
 
-    It is computed for the ranges that begin at the first point, because no other point has more
-    ranges on the grid, and under the assumption that F is constant. The largest deviation of the
-    estimates for these ranges, in standard errors, is then the maximum of correlated normal
-    variables, whose 95% quantile is found by random draws. The probability that a single normal
-    variable exceeds this quantile is the error probability that each test may have. The returned
-    number is 2.5%, the error probability of one end of a 95% interval, divided by it. Ranges wider
-    than the grid are not counted, because their tests have the same result as that of the widest
-    range on the grid.
+    The number is computed for the ranges that begin at the first point, because no other point has
+    more ranges on the grid. F is assumed to be constant. The largest deviation of the estimates for
+    these ranges, in standard errors, is then the maximum of correlated normal variables, whose 95%
+    quantile is found by random draws. The probability that a single normal variable exceeds this
+    quantile is the error probability that each test may have. The returned number is the error
+    probability of one end of a 95% interval, which is 2.5%, divided by that of each test. Ranges
+    wider than the grid are not counted, because their tests have the same result as that of the
+    widest range on the grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).

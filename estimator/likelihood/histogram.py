@@ -1,12 +1,12 @@
 """Histograms of a number's answers, and their fit to tallies.
 
 A histogram consists of the share of people in each bin of the number's range. The most likely
-histogram is found by expectation maximization (Li et al. 2020, section 5.4). With many bins, it
-fits the noise. A second histogram is therefore fitted in the same way, but smoothed after each step
-by the weights (1, 2, 1) / 4 (EMS, in the same section). Smoothing causes a small bias where the
-density of the answers is curved. Steps are accelerated by squared extrapolation (Varadhan & Roland
-2008, "Simple and globally convergent methods for accelerating the convergence of any EM algorithm",
-scheme SqS3).
+histogram is found by expectation maximization (Li et al. 2020, section 5.4). If there are many
+bins, this histogram fits the noise. A second histogram is therefore fitted in the same way, but
+smoothed after each step by the weights (1, 2, 1) / 4 (EMS, in the same section). Smoothing causes a
+small bias where the density of the answers is curved. Steps are accelerated by squared
+extrapolation (Varadhan & Roland 2008, "Simple and globally convergent methods for accelerating the
+convergence of any EM algorithm", scheme SqS3).
 
 Many tallies of a question are fitted together in one array, because the probabilities of the
 symbols for each bin are the same for all of them.
@@ -80,7 +80,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the bins for the numbers of a question that a channel reports."""
+        """Return the bins for a question whose numbers are reported with the given channel."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)

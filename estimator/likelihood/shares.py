@@ -19,13 +19,13 @@ are then fast, whereas expectation maximization would need about 1 / (p - q)**2 
 accelerated. (A report supports its true answer with probability p, and another value with
 probability q.)
 
-The climb stops when the log-likelihood is within k * `SLACK` of its maximum, for k shares. A bound
-shows this without knowing the maximum. Give each symbol a ratio: its frequency in the tally,
-divided by its probability under the shares found so far. For each value, take the expected ratio of
-the symbol that a device with this value reports. Let r be the largest of these expectations, and n
-the number of reports. Because the log-likelihood is concave, no other shares have a log-likelihood
-that is higher by more than n * (r - 1) (Lindsay 1983, "The geometry of mixture likelihoods",
-theorem 4.1).
+The climb stops when the log-likelihood is within k * `SLACK` of its maximum, for k shares. An upper
+bound on the maximum shows when this is the case. Give each symbol a ratio: its frequency in the
+tally, divided by its probability under the shares found so far. For each value, take the expected
+ratio of the symbol that a device with this value reports. Let r be the largest of these
+expectations, and n the number of reports. Because the log-likelihood is concave, no other shares
+have a log-likelihood that is higher by more than n * (r - 1) (Lindsay 1983, "The geometry of
+mixture likelihoods", theorem 4.1).
 
 Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
 """
@@ -46,7 +46,7 @@ from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
 """A climb of k shares may end when the log-likelihood is within k times this number of its maximum.
-This causes an error in a share of about 4% of its standard error.
+The resulting error of a share is about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
@@ -56,7 +56,8 @@ may always end when the log-likelihood is within this number times n of its maxi
 
 MAX_ROUNDS = 1000
 """The maximum number of rounds of a climb. A few dozen rounds are usual. If a tally is unlikely in
-every population, the maximum may be reached, and the most likely shares so far are returned.
+every population, a climb may end after this number of rounds. It then returns the most likely
+shares so far.
 """
 
 GROWTH = 1.1

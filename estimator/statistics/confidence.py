@@ -44,7 +44,7 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""The probability of detecting a difference for which a plan is made (Cohen 1988, "Statistical
+"""Plans state the differences that are detected with this probability (Cohen 1988, "Statistical
 power analysis for the behavioral sciences", 2.4).
 """
 
@@ -187,7 +187,7 @@ def student_of(family: int, degrees: int) -> float:
     `z_of` does the same for the normal distribution.
 
     Args:
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
         degrees: the degrees of freedom, at least 1.
 
     """

@@ -78,7 +78,7 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
         values: all possible numbers, shape (m,).
         counts: how often each number was drawn, shape (draws, m). Each row is a sample from another
             distribution, with at least one count above 0.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
@@ -145,8 +145,8 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
     The result has shape (draws, gamblers). The best stake for n numbers with the standard deviation
     s is sqrt(2 bar / n) / s. The gamblers assume values of s from half the span down to about span
-    / root n. The numbers have about the latter standard deviation if one of them lies at one end of
-    the range, and all others at the other end.
+    / root n. The smallest of these values occurs if one of the numbers lies at one end of the
+    range, and all others at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -154,7 +154,7 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
 
 def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Floats:
-    """Return the logarithm of the gamblers' average wealth at the end, shape (draws,).
+    """Return the logarithm of the gamblers' average wealth after all bets, shape (draws,).
 
     The gamblers claim that the true means are larger than ``means``.
     """
@@ -179,8 +179,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
     Args:
         counts: the counts, each from 0 to ``reports``, shape (..., k).
         reports: n, the number of reports. If it is 0, every interval is 0..1.
-        family: the number of intervals that must all be right together, with 95% confidence. If it
-            is 1, each interval is the result of `binomial_interval`.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence. If
+            it is 1, each interval is the result of `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
@@ -302,7 +302,7 @@ def score_intervals(
         own: the mean squared score of a report whose sender has the value.
         other: the largest mean squared score of a report whose sender has another value.
         reports: n, the number of reports.
-        family: the number of intervals that must all be right together, with 95% confidence.
+        family: the number of intervals that must be valid simultaneously, with 95% confidence.
 
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)

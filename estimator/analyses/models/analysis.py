@@ -202,7 +202,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return log_odds(features, fitted, family), learned
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return the most by which fabricated reports could have moved the share of a cell."""
+        """Return how far fabricated reports could have moved the share of any cell and label."""
         return fakes_of_crosses(self.channel, tally, fraction)
 
     @property

@@ -109,12 +109,12 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 
 
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
-    """Return the maximum distance by which fabricated reports could have moved a cell's share.
+    """Return how far fabricated reports could have moved the share of any cell and label.
 
-    The share is that of a cell and a label. In the worst case, all fabricated reports are about the
-    same feature. They are then a larger fraction of the reports about this feature than of all
-    reports. If all reports about the feature could be fabricated, the share may have moved by its
-    distance to the smallest or the largest score.
+    In the worst case, all fabricated reports are about the same feature. They are then a larger
+    fraction of the reports about this feature than of all reports. If all reports about the feature
+    could be fabricated, the share may have moved by its distance to the smallest or the largest
+    score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -187,11 +187,11 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     The weights w are the most likely ones under the prior distribution (see the module). Let t be
     the share of people in a cell, and p the fraction of yes among them, which follows from w. The
     estimated share of people in the cell who say yes, minus p t, has the expectation 0, falls by p
-    (1 - p) t for each unit of w, and has a known covariance. Each step solves a linear
-    approximation for w (Gauss-Newton method). If nobody in a cell happens to say yes, the estimated
-    variance of the cell is 0. Each variance is therefore raised to at least t p (1 - p) / n, the
-    variance for n people without noise. With fewer than `EXACT_BELOW` reports, the covariance is
-    unknown, and all weights are 0.
+    (1 - p) t for each unit of w, and has a known covariance. Each step of the search solves a
+    linear approximation for w (Gauss-Newton method). If nobody in a cell happens to say yes, the
+    estimated variance of the cell is 0. Each variance is therefore raised to at least t p (1 - p) /
+    n, the variance for n people without noise. With fewer than `EXACT_BELOW` reports, the
+    covariance is unknown, and all weights are 0.
 
     Args:
         cells: the shares of a feature's cells.

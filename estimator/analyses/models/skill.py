@@ -1,4 +1,4 @@
-"""Measures of how well a score predicts yes or no: its correlation with the label, AUC, log-odds.
+"""Measures of how well a score predicts yes or no: correlation with the label, AUC, log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
 assumed to be normally distributed, with the same variance for yes and no, as in linear discriminant
@@ -37,7 +37,7 @@ LEAST_SHARE: Final = 1e-6
 
 
 def possible_share(estimate: float, error: float) -> float:
-    """Return the mean of all shares from 0 to 1, weighted by the likelihood of the estimate.
+    """Return the mean of all shares from 0 to 1, weighted by their likelihood.
 
     The estimate is assumed to be normally distributed around the true share. If the estimate is far
     from 0 and 1, compared with its standard error, the result is the estimate itself. If the
@@ -148,8 +148,9 @@ class Skill:
 
         Three corrections account for noise. The share of yes is estimated by `possible_share`. The
         covariance of score and label is shrunk because of its standard error (James & Stein 1961).
-        The variance of the score is at least `SURE` of its standard errors. If the score seems
-        uninformative, a small slope remains, so that predictions still rank people by score.
+        The variance of the score is raised to at least `SURE` times its standard error. If the
+        score seems uninformative, a small slope remains, so that predictions still rank people by
+        score.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
