@@ -152,7 +152,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def positions(self) -> Floats | None:
-        """The number that each input stands for in the mean; None if there is no mean."""
+        """The number that each input contributes to the mean; None if there is no mean."""
         return None
 
     @property
@@ -386,7 +386,7 @@ class MembersInPairs(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """A bound on the variance of one report's mean size, if the maximum size counts as 1."""
+        """A bound on a mean's variance from one report, divided by the squared maximum size."""
         contrast, inverse = self.contrast_by(self.inverse), self.inverse
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         return contrast.floor * inverse.ratio
@@ -438,7 +438,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The largest variance of one report's mean size, if the maximum size counts as 1."""
+        """The largest variance of a mean from one report, divided by the squared maximum size."""
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 

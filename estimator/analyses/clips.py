@@ -112,7 +112,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest value x for which at least this share of people are at most at x."""
+    """Return the smallest x for which at least this share of people have a value up to x."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 

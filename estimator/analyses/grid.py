@@ -398,7 +398,7 @@ def family_of(histogram: Histogram, ranges: int) -> int:
 
 
 def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
-    """Return the mean of the maximum-likelihood histogram, or None if there is none."""
+    """Return the mean of the maximum-likelihood histogram, or None if there is no fit."""
     return None if fit is None else float(histogram.mean(fit.likeliest))
 
 

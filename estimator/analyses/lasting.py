@@ -1,4 +1,4 @@
-"""Lasting variance: the part of a report's variance that averaging over windows leaves.
+"""Lasting variance: the part of a report's variance that remains when windows are averaged.
 
 If the same people report in several windows, two causes of error may be the same in all of them.
 One is the random choice of people. The other is permanent answers: a device randomizes its answer

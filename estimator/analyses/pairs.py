@@ -6,9 +6,9 @@ of each pair is estimated like the share of a value of a category. All figures i
 derived from these estimated shares and their covariance.
 
 * The share of an outcome within a group is a ratio of two estimates: the share of the pair, divided
-  by the share of the group. Its interval is Fieller's (1954, "Some problems in interval
-  estimation"), which is unbounded if the group could be empty. If the ratio depends on few people,
-  the interval is widened to remain valid.
+  by the share of the group. Its interval is computed by Fieller's method (1954, "Some problems in
+  interval estimation"), and is unbounded if the group could be empty. If the ratio depends on few
+  people, the interval is widened to remain valid.
 * The interval of the difference between two groups' shares combines the intervals of both shares,
   using the distances from each estimate to the ends of its interval (Zou & Donner 2008,
   "Construction of confidence limits about effect measures: a general approach", section 2.2, for
@@ -266,7 +266,7 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
     is, to first order, the error of the difference between the two groups' ratios.
 
     Args:
-        wins: 1 for each pair of steps (of a yes, of a no) in which the yes is higher, 0.5 for ties,
+        wins: for each step of a yes and each step of a no, 1 if the yes is higher, 0.5 for a tie,
             and otherwise 0.
         shares: as for `auc_of_pairs`.
         covariance: as for `auc_of_pairs`.

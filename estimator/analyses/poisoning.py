@@ -39,9 +39,9 @@ some population, for example reports of people who run the unchanged SDK but giv
 log-likelihood ratio of the tally's frequencies to the distribution of symbols under these shares.
 The distance from the range is the minimum over all shares. Expectation maximization finds this
 minimum step by step. Each step also gives an upper and a lower bound on the minimum. Because the
-log-likelihood is concave, the step shows how much it can still rise (Lindsay 1983, "The geometry of
-mixture likelihoods", theorem 4.1). For most drawn tallies, these bounds show whether the minimum is
-smaller than the observed distance long before the fit is complete.
+log-likelihood is concave, the step shows how much the log-likelihood can still rise (Lindsay 1983,
+"The geometry of mixture likelihoods", theorem 4.1). For most drawn tallies, these bounds show
+whether the minimum is smaller than the observed distance long before the fit is complete.
 """
 
 from __future__ import annotations

@@ -259,10 +259,11 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error of one report in a random direction, in the vectors' unit.
+        """The standard error, in a random direction, of a mean estimated from one report.
 
         A reported axis, a vector of length 1 in D dimensions, is divided by a factor called the
-        gain (see the module `decoders.rotated_axes`), and multiplied by the maximum length.
+        gain (see the module `decoders.rotated_axes`), and multiplied by the maximum length. The
+        result has the vectors' unit.
         """
         return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
 

@@ -27,10 +27,10 @@ about 30 kB.
 
 LEAST_NOISE: Final = 6
 """An estimated mean is nearly normally distributed if the noise in the sum of the scores has at
-least this variance, where the range has the length 1. With less noise, a few people at an end of
-the range may affect the mean more than the noise does, and a tally may happen to contain none of
-them. The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal
-intervals contained the true value at least 93% of the time in the worst case that was measured.
+least this variance, for a range of length 1. With less noise, a few people at an end of the range
+may affect the mean more than the noise does, and a tally may happen to contain none of them. The
+skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal intervals
+contained the true value at least 93% of the time in the worst case that was measured.
 """
 
 

@@ -177,7 +177,7 @@ def inverse_of(channel: Channel) -> Inverse:
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return the decoder of a channel whose inputs are points of a grid, or None."""
+    """Return the decoder of a channel whose inputs are points of a grid; None for others."""
     decoder = inversion_of(channel).decoder
     return None if decoder is None else decoder(channel)
 
@@ -198,8 +198,8 @@ def grid_law(channel: Channel) -> ChannelLaw:
 def extreme_of(channel: Channel) -> float:
     """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
 
-    These are an observer's odds of the true answer against one other answer. The function considers
-    the two answers for which the probability is largest. If answers are sets, the true answer is a
+    These are an observer's odds of the true answer against one other answer. The returned
+    probability is the largest one for any two answers. If answers are sets, the true answer is a
     set of which one symbol favors as many members as possible. The probability is then that of a
     single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). Here, r is the largest ratio of a
     symbol's probabilities under two members.

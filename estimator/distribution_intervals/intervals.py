@@ -208,8 +208,8 @@ def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
 
 
 SMALL_SHARE: Final = 100
-"""`variance_interval` also computes an interval of the mean. The error probability of the latter is
-that of the variance's interval, divided by this number.
+"""`variance_interval` also computes an interval of the mean. Its error probability is that of the
+variance's interval, divided by this number.
 """
 
 STEPS: Final = 128

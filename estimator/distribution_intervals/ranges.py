@@ -296,7 +296,7 @@ def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """All ranges of a histogram's grid, with the scores for the mean of F over each.
+    """All ranges of a histogram's grid, with the scores for the mean of F over each range.
 
     Attributes:
         histogram: the bins between the points.
@@ -391,10 +391,10 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     more ranges on the grid. F is assumed to be constant. The largest deviation of the estimates for
     these ranges, in standard errors, is then the maximum of correlated normal variables, whose 95%
     quantile is found by random draws. The probability that a single normal variable exceeds this
-    quantile is the error probability that each test may have. The returned number is the error
-    probability of one end of a 95% interval, which is 2.5%, divided by that of each test. Ranges
-    wider than the grid are not counted, because their tests have the same result as that of the
-    widest range on the grid.
+    quantile is the error probability that each test may have. One end of a 95% interval has an
+    error probability of 2.5%. The returned number is 2.5% divided by the error probability of each
+    test. Ranges wider than the grid are not counted, because their tests have the same result as
+    that of the widest range on the grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).

@@ -202,7 +202,7 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 def binomial_interval(count: int, reports: int) -> tuple[float, float]:
     """Return the interval for the probability of one binomial count, within 0..1.
 
-    Results are kept, because many values of a tally have the same count.
+    Results are cached, because many values of a tally have the same count.
 
     Args:
         count: the count, from 0 to ``reports``.

@@ -1,4 +1,4 @@
-"""Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
+"""Naive Bayes: the log-odds of yes in each cell of each feature, with intervals.
 
 A cell is a value of a feature, or one of the equal parts into which a feature's range is divided. A
 device draws one of the model's features at random, and reports its cell together with the label,
