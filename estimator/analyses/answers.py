@@ -41,8 +41,8 @@ from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
 """The number of symbol counts in a batch of tallies that are processed together. Larger batches
-would not be faster: the library for linear algebra (BLAS) processes larger matrices in several
-threads, which wait for each other on busy processors.
+would not be faster, because the library for linear algebra (BLAS) processes larger matrices in
+several threads, which wait for each other on busy processors.
 """
 
 K = TypeVar("K", bound=Kind)
@@ -178,7 +178,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: shares, and mean and sum if the question has them."""
+        """The figures that alerts may watch: shares, and the mean and sum if there is a mean."""
         return (
             ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
             | ({"sum": FigureKey("sum")} if self.adds_up else {})

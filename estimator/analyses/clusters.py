@@ -67,7 +67,7 @@ silhouette width would have its maximum, but no meaning.
 """
 
 STRONG = 0.7
-"""The minimum average silhouette width; below it, all answers are put in one cluster."""
+"""The minimum average silhouette width. Below it, all answers are put in one cluster."""
 
 Members = NDArray[np.int64]
 

@@ -80,7 +80,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals of one tally: shares, means, and differences of means."""
+        """Return the number of intervals of one tally, for shares, means and differences."""
         groups = self.kind.first.size
         return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is 1 minus the first
 

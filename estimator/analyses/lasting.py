@@ -1,9 +1,9 @@
 """Lasting variance: the part of a report's variance that remains when windows are averaged.
 
 If the same people report in several windows, two causes of error may be the same in all of them.
-One is the random choice of people. The other is permanent answers: a device randomizes its answer
-once and for all, and randomizes the result (the permanent answer) again in each window. The rest of
-a report's variance is fresh noise, which each device draws anew in each window.
+One cause is the random choice of people. The other cause is permanent answers. A device randomizes
+its answer once and for all, and randomizes the result (the permanent answer) again in each window.
+The rest of a report's variance is fresh noise, which each device draws anew in each window.
 """
 
 from __future__ import annotations

@@ -134,11 +134,11 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
       with the higher score is binomial, and its interval is converted to an interval of the mean.
     * Otherwise, a normal interval is used under two conditions. There are at least 50 reports. In
       addition, there are at least `UnbiasedScores.enough` reports, or the variance of the scores is
-      large. It is large if it is at least the variance that arises if `FEW` people are at one end
-      of the range and all others at the other end. The interval uses the variance of the observed
-      scores, but at least the minimum variance that the mechanism causes at the estimated mean. At
-      a large epsilon, most of the variance comes from the few reports that are far from the true
-      answer. A tally may contain no such report.
+      large. Large means at least the variance of a population with `FEW` people at one end of the
+      range and all others at the other end. The interval uses the variance of the observed scores,
+      but at least the minimum variance that the mechanism causes at the estimated mean. At a large
+      epsilon, most of the variance comes from the few reports that are far from the true answer. A
+      tally may contain no such report.
     * In all other cases, a betting interval is used, which is valid for every population. A normal
       interval could be wrong, because a tally may lack rare answers that affect the mean. For
       example, if 2% of people answer the high end, it may happen that none of them is among 50

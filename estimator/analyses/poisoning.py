@@ -84,8 +84,8 @@ number.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability. If it is less likely than this that any drawn tally is
-as far from the range as the observed tally, no tallies are drawn.
+"""The logarithm of a negligible probability. The test draws no tallies if it is certain, up to this
+probability, that all of them would be closer to the range than the observed tally.
 """
 
 NUMBERS_AT_ONCE = 2**16

@@ -45,7 +45,7 @@ def _kept(channel: Any) -> Fraction:  # noqa: ANN401 a channel with a probabilit
 
 
 class Inversion(NamedTuple):
-    """A mechanism's row of the table: how to decode and draw tallies, and what a report reveals.
+    """A row of the table, with the functions for one mechanism.
 
     Attributes:
         inverse: the function that returns a channel's inverse, which maps a tally to the shares of
@@ -60,7 +60,7 @@ class Inversion(NamedTuple):
         sampler: the function that returns a channel's sampler, which draws random tallies. None if
             the blocks or a table of the distribution are used to draw tallies.
         extreme: the function that returns the probability of the full privacy loss (see the
-            module), for the pair of answers for which it is largest. The default returns the upper
+            module), which is the largest one for any pair of answers. The default returns the upper
             bound 1.
         likelier: the function that returns the total probability of the symbols that are more
             likely than others for an input. It is the same for all inputs. None if the other

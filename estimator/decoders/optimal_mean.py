@@ -1,4 +1,4 @@
-"""The decoder of the mechanism optimal-mean: unbiased scores with a small worst-case variance.
+"""The decoder of optimal-mean, whose unbiased scores have a small worst-case variance.
 
 The mechanism has several bands. Band i consists of the symbols i to i + width - 1, which are more
 likely than others if a device uses this band. An input (a point of a grid) is rounded at random to

@@ -1,4 +1,4 @@
-"""The inverse of projective geometry response: a reported point supports all orthogonal points.
+"""The inverse of projective geometry, in which a reported point supports all orthogonal points.
 
 Inputs and symbols are points of the projective geometry PG(t-1, q): lines through the origin of a
 vector space of t dimensions over the integers modulo a prime q. The points orthogonal to a point
@@ -76,9 +76,9 @@ class Orthogonality:
         (0, w), where w is a point of the previous round, and (1, u), where u is any vector. Two
         vectors are orthogonal if their product is 0 modulo q. The sum over the orthogonal points
         (0, u) is known from the previous round. The sum over the orthogonal points (1, u) depends
-        only on the product of u and w: a point (0, w) is orthogonal to the points (1, u) for which
-        this product is 0, and a point (1, m w) is orthogonal to the points for which it is -1/m.
-        For each w, the sums of the scores over all u with the same product follow from the scores'
+        only on the product of u and w. A point (0, w) is orthogonal to the points (1, u) for which
+        this product is 0. A point (1, m w) is orthogonal to the points for which it is -1/m. For
+        each w, the sums of the scores over all u with the same product follow from the scores'
         Fourier transform at the multiples of w, by an inverse transform. The point (1, 0) is
         orthogonal to all points (0, u), and to no point (1, u).
         """

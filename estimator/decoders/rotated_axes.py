@@ -127,7 +127,7 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the gain: the expected component of a reported axis in the direction of the vector.
+    """Return the gain, which is the expected component of a reported axis along the vector.
 
     Args:
         dimension: D, the number of dimensions.

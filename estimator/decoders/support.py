@@ -239,7 +239,7 @@ def _sum(values: Numbers) -> Numbers:
 
 
 def binary_support(channel: Channel) -> Support:
-    """Return p and q of a randomized response: p for the true answer, q = 1 - p for the other.
+    """Return the probability p of the true answer, and q = 1 - p of the other answer.
 
     At epsilon = ln 3, the share of true yes P_A is estimated from the share of reported yes P_B as
     P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
@@ -248,7 +248,7 @@ def binary_support(channel: Channel) -> Support:
 
 
 def k_ary_support(channel: Channel) -> Support:
-    """Return p and q: p for the true answer, q = (1 - p) / (k - 1) for each other answer.
+    """Return the probability p of the true answer, and q = (1 - p) / (k - 1) of each other one.
 
     A symbol supports only the value that it names. A device reports the true value with probability
     p, and each of the k - 1 other values with the same probability q (Kairouz, Bonawitz & Ramage

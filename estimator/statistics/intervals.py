@@ -267,7 +267,7 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 
     outside, inside = lower, lower
     while not covered(outside):
-        inside, outside = outside, outside * 0.99  # small enough that no covered value is skipped
+        inside, outside = outside, outside * 0.99  # a small step, so that no covered value is skipped
     return bisected(covered, inside, outside) if outside < inside else outside
 
 

@@ -1,4 +1,4 @@
-"""Measures of how well a score predicts yes or no: correlation with the label, AUC, log-odds.
+"""Measures of how well a score predicts yes or no: its correlation, the AUC and log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
 assumed to be normally distributed, with the same variance for yes and no, as in linear discriminant
