@@ -1,4 +1,4 @@
-"""The unbiased mean of a number from a tally, with an interval that is valid for any answers.
+"""Unbiased estimates of the mean of a number, with intervals that are valid for any answers.
 
 Each symbol has a score, and the mean of the scores of all reports estimates the mean of the
 answers. Means are on a scale from 0, the low end of the range, to 1, the high end.
@@ -107,7 +107,7 @@ class Contrast:
 
 
 class Mean(NamedTuple):
-    """An unbiased mean, its standard error, and its interval clipped to 0..1."""
+    """An unbiased estimate of a mean, its standard error, and its interval, clipped to 0..1."""
 
     unbiased: float | None
     standard_error: float | None
@@ -134,9 +134,9 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
       with the higher score is binomial, and its interval is converted to an interval of the mean.
     * Otherwise, a normal interval is used under two conditions. There are at least 50 reports. In
       addition, there are at least `UnbiasedScores.enough` reports, or the variance of the scores is
-      large. Large means at least the variance of a population with `FEW` people at one end of the
-      range and all others at the other end. The interval uses the variance of the observed scores,
-      but at least the minimum variance that the mechanism causes at the estimated mean. At a large
+      large. Large means at least the variance of answers of which `FEW` are at one end of the range
+      and all others at the other end. The interval uses the variance of the observed scores, but at
+      least the minimum variance that the mechanism causes at the estimated mean. At a large
       epsilon, most of the variance comes from the few reports that are far from the true answer. A
       tally may contain no such report.
     * In all other cases, a betting interval is used, which is valid for every population. A normal

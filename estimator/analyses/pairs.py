@@ -128,7 +128,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 
     Args:
         cross: the two questions.
-        shares: the unbiased shares of the pairs, shape (k,).
+        shares: the unbiased estimates of the pairs' shares, shape (k,).
         covariance: the covariance of the shares, shape (k, k).
         sample: the tally, with the scores of its symbols.
         family: the number of intervals that must be valid simultaneously, with 95% confidence.
@@ -237,8 +237,8 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     Two people at the same step count half.
 
     Args:
-        shares: the unbiased shares of the pairs, ordered by step, with "no" before "yes" in each
-            step, shape (2 steps,).
+        shares: the unbiased estimates of the pairs' shares, ordered by step, with "no" before "yes"
+            in each step, shape (2 steps,).
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally, with the scores of its symbols.
         z: the half-width of a normal interval in standard errors, such as 1.96; infinite with too

@@ -1,14 +1,14 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
 The range of a number is divided into the nodes of a tree: for instance, into two halves on the
-first level and four quarters on the second. A device draws a level at random, and reports the node
-of its number on this level, perturbed. Because each node consists of the nodes below it, reports on
-every level contribute to the same shares. The equations of all levels are therefore solved together
-by weighted least squares. The estimate is unbiased in every population. If all inputs are equally
-common, it has the smallest variance of all unbiased estimates (Aitken 1936). Least squares replaces
-the usual averaging of the estimates of a node and of its children (Cormode, Kulkarni & Srivastava
-2019, section 4: constrained inference). The two methods are equivalent if all nodes of a level have
-the same noise and are uncorrelated.
+first level and four quarters on the second. A device draws a level at random. It perturbs the node
+that contains its number on this level, and reports the result. Because each node consists of the
+nodes below it, reports on every level contribute to the same shares. The equations of all levels
+are therefore solved together by weighted least squares. The estimate is unbiased in every
+population. If all inputs are equally common, it has the smallest variance of all unbiased estimates
+(Aitken 1936). Least squares replaces the usual averaging of the estimates of a node and of its
+children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). The two methods
+are equivalent if all nodes of a level have the same noise and are uncorrelated.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ class OneOfShares:
     support: Support
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own number
-        """Return the unbiased share of yes to each question, shape (..., m).
+        """Return the unbiased estimate of the share of yes to each question, shape (..., m).
 
-        If no report is about a question, its share is 0.5.
+        If no report is about a question, its estimate is 0.5.
         """
         yes, drawn = self._answers(counts)
         shares = self.support.shares(yes, np.maximum(drawn, 1))

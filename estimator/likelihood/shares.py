@@ -186,7 +186,7 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 
 
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the shares after a step, their symbols' probabilities, their value, and the step.
+    """Return the shares after a step, the symbols' probabilities, the value, and the step.
 
     The value is the log-likelihood per report. The step is halved until the value is at least that
     of a parabola with the slope at the start and the curvature -1 / step. A sufficiently short step

@@ -68,8 +68,8 @@ class CellShares(NamedTuple):
 
     Attributes:
         feature: the feature.
-        no: the unbiased share of people in each cell and with the label no, shape (cells,).
-        yes: the unbiased share of people in each cell and with the label yes, shape (cells,).
+        no: the unbiased estimate of the share in each cell with the label no, shape (cells,).
+        yes: the unbiased estimate of the share in each cell with the label yes, shape (cells,).
         covariance: the covariance of the shares, shape (2 cells, 2 cells). The order is: the first
             cell's no and yes, the second cell's no and yes, and so on.
         sample: the tally of the reports about the feature, with scores in the order of the
@@ -185,13 +185,13 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     """Return the weight of each cell, which is added to the log-odds of yes, shape (cells,).
 
     The weights w are the most likely ones under the prior distribution (see the module). Let t be
-    the share of people in a cell, and p the fraction of yes among them, which follows from w. The
-    estimated share of people in the cell who say yes, minus p t, has the expectation 0, falls by p
-    (1 - p) t for each unit of w, and has a known covariance. Each step of the search solves a
-    linear approximation for w (Gauss-Newton method). If nobody in a cell happens to say yes, the
-    estimated variance of the cell is 0. Each variance is therefore raised to at least t p (1 - p) /
-    n, the variance for n people without noise. With fewer than `EXACT_BELOW` reports, the
-    covariance is unknown, and all weights are 0.
+    the share of people in a cell, and p the fraction of yes among them, which follows from w.
+    Consider the estimated share of people in the cell who say yes, minus p t. This difference has
+    the expectation 0, falls by p (1 - p) t for each unit of w, and has a known covariance. Each
+    step of the search solves a linear approximation for w (Gauss-Newton method). If nobody in a
+    cell happens to say yes, the estimated variance of the cell is 0. Each variance is therefore
+    raised to at least t p (1 - p) / n, the variance for n people without noise. With fewer than
+    `EXACT_BELOW` reports, the covariance is unknown, and all weights are 0.
 
     Args:
         cells: the shares of a feature's cells.
