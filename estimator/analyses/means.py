@@ -43,7 +43,7 @@ class UnbiasedScores(Protocol):
         """The number of reports from which the mean is nearly normal, whatever the true mean is."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return the minimum variance of a score over all populations with each given mean."""
+        """Return the minimum variance of a score in populations with each of the given means."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,8 +79,8 @@ class Sample:
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased estimates of the shares, shape (k, k).
 
-        The senders are assumed to be a random sample of a population. The shares in this population
-        are assumed to be the nearest shares to the estimates that are at least 0 and add up to 1.
+        The senders are assumed to be a random sample of a population. Its shares are assumed to be
+        the valid shares (at least 0, with sum 1) that are nearest to the estimates.
 
         Args:
             inverse: the inverse of the channel.

@@ -8,13 +8,14 @@ To find standard errors, the rotations are divided into blocks, and each block g
 estimate of the mean. The differences between blocks reflect all sources of randomness: the choice
 of people, the noise of the mechanism, and the finite number of rotations. This method, the
 delete-a-group jackknife, assumes nothing about the people (Wolter 2007, "Introduction to Variance
-Estimation", section 4.2). This module uses a first-order approximation of it. Standard errors are
-at least as large as the mechanism's noise in a random direction.
+Estimation", section 4.2). This module uses a first-order approximation of the method. Standard
+errors are at least as large as the mechanism's noise in a random direction.
 
-Rehearsals draw the tally of many devices at once. With some probability, a device reports a random
-one of all axes, and otherwise a random one of its favored axes. Only the latter requires a
-rotation, which is computed once for all devices with the same vector and the same rotation. Rotated
-vectors are exact, because they are integers below 2**53, stored as floats.
+Rehearsals draw the tally of many devices at once. A report has the same distribution as if it were,
+with some probability, a random one of all axes, and otherwise a random one of the favored axes.
+Only the latter requires a rotation, which is computed once for all devices with the same vector and
+the same rotation. Rotated vectors are exact, because they are integers below 2**53, stored as
+floats.
 """
 
 from __future__ import annotations
