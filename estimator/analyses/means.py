@@ -40,7 +40,7 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The number of reports from which the mean is nearly normal, whatever the true mean is."""
+        """The minimum number of reports for which the mean is nearly normal for every true mean."""
 
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the minimum variance of a score in populations with each of the given means."""
@@ -56,10 +56,10 @@ class Contrast:
     Attributes:
         scores: the score of each symbol, shape (symbols,).
         floor: the minimum variance of a report's score if all people give the same answer.
-        enough: the number of reports from which normal intervals are used. It is `ENOUGH` times the
-            largest kurtosis of the score among people with the same answer, but at least the number
-            that `LEAST_NOISE` requires. If epsilon is large, all noise comes from the few reports
-            that differ from the answer, and a tally may contain none of these.
+        enough: the minimum number of reports for normal intervals. It is `ENOUGH` times the largest
+            kurtosis of the score among people with the same answer, but at least the number that
+            `LEAST_NOISE` requires. If epsilon is large, all noise comes from the few reports that
+            differ from the answer, and a tally may contain none of these.
 
     """
 

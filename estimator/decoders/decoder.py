@@ -51,7 +51,7 @@ class Squares:
         support: two probabilities: that a report supports the sender's answer, and that it supports
             a given other value. None if a value's score depends on more than whether the report
             supports the value.
-        least_reports: the number of reports from which a share's interval is one for large samples.
+        least_reports: the minimum number of reports for a share's large-sample interval.
         metrics: the number of yes/no questions (one for each value of a set) of which each device
             answers one. The other fields describe one of these questions.
 
@@ -213,7 +213,7 @@ class Decoder:
 
     @property
     def enough(self) -> float:
-        """The number of reports from which the estimate is nearly normal, whatever the mean is."""
+        """The minimum number of reports for which the estimate is nearly normal for every mean."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:

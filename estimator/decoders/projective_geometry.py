@@ -78,9 +78,9 @@ class Orthogonality:
         (0, u) is known from the previous round. The sum over the orthogonal points (1, u) depends
         only on the product of u and w. A point (0, w) is orthogonal to the points (1, u) for which
         this product is 0. A point (1, m w) is orthogonal to the points for which it is -1/m. For
-        each w, the sums of the scores over all u with the same product follow from the scores'
-        Fourier transform at the multiples of w, by an inverse transform. The point (1, 0) is
-        orthogonal to all points (0, u), and to no point (1, u).
+        each w, the scores' Fourier transform is taken at the multiples of w. An inverse transform
+        of the result gives the sums of the scores over all u with the same product. The point (1,
+        0) is orthogonal to all points (0, u), and to no point (1, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]

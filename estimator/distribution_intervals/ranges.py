@@ -61,7 +61,7 @@ standard error by 2 to 8% at epsilon 1. At epsilon 4, it reduces the standard er
 """
 
 MANY: Final = 1000
-"""The number of reports from which the tally determines its reference population. With fewer
+"""A tally with at least this number of reports determines its reference population. With fewer
 reports, limits are often Bernstein's, which are proved only for scores that do not depend on the
 tally.
 """
