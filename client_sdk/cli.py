@@ -1,4 +1,4 @@
-"""``hearsay-client``: shows users their sent reports, opts out, and processes registries."""
+"""Runs the command ``hearsay-client``, for the users of an app and for its developers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLES = {
     "selftest": "--data-dir app-data",
     "completion": "bash",
 }
-"""For each command, the arguments of the example in its help text."""
+"""Maps each command to the arguments of the example in its help text."""
 
 
 def main(argv: Sequence[str] | None = None) -> ExitStatus:

@@ -37,7 +37,8 @@ FILE_NAME: Final = "consent.json"
 """The file in the app's folder that stores the choice. Opting out does not delete it."""
 
 OFF: Final = ("", "0", "false")
-"""The values with which ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` counts as unset."""
+"""If ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` has one of these values, it counts as
+unset."""
 
 CI_VARIABLES: Final = (
     "CI",
@@ -69,10 +70,11 @@ class Choice(NamedTuple):
         consent: True, False or a set of purposes.
         day: the day of the choice, such as 2026-12-01.
         host: the collector's host.
-        ceilings: the app's ceilings by name, in billionths of epsilon or in units of 10**-18 of
-            delta.
-        agreed: each question that the user agreed to, by its name, with its terms on that day.
-        declined: each question that the user refused, in the same form.
+        ceilings: the app's ceilings by name, in billionths of epsilon or, for delta, in units of
+            10**-18.
+        agreed: the terms, on that day, of each question that the user agreed to, by the question's
+            name.
+        declined: the same for each question that the user refused.
 
     """
 
@@ -85,7 +87,7 @@ class Choice(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms of a question that a user agrees to. The agreement also covers lower costs.
+    """The terms on which a user agrees to a question. The agreement also covers lower costs.
 
     Attributes:
         meaning: a digest of the question, its reason, its window and its purposes.
@@ -106,8 +108,8 @@ class Terms(NamedTuple):
 def terms(metric: Metric) -> Terms:
     """Return the terms that a user accepts by agreeing to a question.
 
-    The terms include the cost of a report. They do not include the mechanism, nor the question's
-    owner, expiry, unit and translations.
+    The terms include the cost of a report. They include neither the mechanism nor the question's
+    owner, expiry, unit or translations.
     """
     meaning = {
         "kind": metric.kind.name,
@@ -263,7 +265,7 @@ def choose(
 
     Raises:
         OSError: if the choice cannot be stored.
-        RegistryError, ValueError, TypeError: as for `current`; or if the consent is invalid.
+        RegistryError, ValueError, TypeError: as for `current`, or if the consent is invalid.
 
     """
     registry = registry_of(registry)
@@ -391,7 +393,7 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
 def words(registry: Registry, decision: Decision, collector: str, say: Sentences) -> Iterator[str]:
     """Yield the lines that ask for consent: questions, reasons, collector and privacy loss.
 
-    If the user has already agreed before, the first line says why they are asked again.
+    If the user has agreed before, the first line says why they are asked again.
     """
     from client_sdk.protocol.statement import evidence  # noqa: PLC0415 takes 1 ms, and few runs ask the user
 
@@ -456,7 +458,7 @@ def _on_terminal(
 
 
 def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
-    """Return the answer that a user typed as a whole word, or as a first letter if it is unique.
+    """Return the answer that a user typed, as a whole word or as a unique first letter.
 
     Return None for any other input, so that no answer is easier to give than another.
 

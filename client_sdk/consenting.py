@@ -1,7 +1,7 @@
 """The user's consent at the start of the program, and the effects of changing it.
 
 This module sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` check before they
-accept an answer. It gets no answers and no reports.
+accept an answer. It handles neither answers nor reports.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ FORGET_DEADLINE_S = 30.0
 
 
 READY_DEADLINE_S = 1.0
-"""How long constructing a `Telemetry` waits to read the secret, if a question needs the secret. The
-first answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
+"""How long the constructor of `Telemetry` waits for the secret, if a question needs it. The first
+answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
 
 
 class Consenting(Disclosure):
-    """The part of a `client_sdk.Telemetry` that manages its user's consent."""
+    """The part of a `client_sdk.Telemetry` that manages the user's consent."""
 
     _recorder: Recorder
     _head_start_s: float
@@ -46,11 +46,11 @@ class Consenting(Disclosure):
         """The user's consent: True, False, or a set of purposes; always false after `forget`.
 
         Set it when the user changes their mind; a `client_sdk.consent.Decision` is accepted, too.
-        Setting it to False, or to an empty set, is the same as calling `forget`. If it is set to a
-        new set of purposes, the waiting reports and counts of all questions that the set does not
-        cover are dropped. Answers to the questions of an added purpose are recorded immediately or,
-        with strategy ``sample`` or ``pace`` or with ``fill_in``, from the next window on. In a
-        suppressed run, the value is ``SUPPRESSED``, which is false.
+        Setting it to False, or to an empty set, is the same as calling `forget`. A new set of
+        purposes drops the waiting reports and counts of all questions that it does not cover.
+        Answers to newly covered questions are recorded immediately. With strategy ``sample`` or
+        ``pace``, or with ``fill_in``, they are recorded from the next window on. In a suppressed
+        run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
@@ -93,7 +93,7 @@ class Consenting(Disclosure):
         """Opt out: wipe queue, history, counts and secret, but not the record of spent budget.
 
         For past windows, the file then contains only the total cost, without questions or days.
-        From now on, this object has no consent, even if this method raises an error.
+        Afterwards, `consent` is False, even if this method raises an error.
 
         >>> telemetry.forget()
         >>> telemetry.consent
@@ -137,8 +137,8 @@ class Consenting(Disclosure):
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
         """Apply the consent at the program's start to the ledger, before anything else is written.
 
-        When this method returns, withdrawn data is deleted, unless another process or the disk is
-        slow. In that case, the data is deleted before anything else is written.
+        When this method returns, the data that the consent does not cover is deleted. If another
+        process or the disk is slow, it is deleted later, but before anything else is written.
         """
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:
@@ -152,7 +152,7 @@ class Consenting(Disclosure):
         return agreed is not True or bool(self._schedule.agreement.declined)
 
     def _begin(self) -> None:
-        """Once the user agrees to something, do the work that is due and send waiting reports."""
+        """Do the work that is due, and send waiting reports, now that the user has agreed."""
         if self._path is not None or self._schedule.dues.looks_ahead:
             with contextlib.suppress(LedgerError):  # `problem` reports it
                 self._prepare()

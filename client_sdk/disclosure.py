@@ -1,6 +1,6 @@
-"""The methods of `Telemetry` for its user: send, close, and show reports, budget and problems.
+"""The methods of `Telemetry` that send reports, close it, and show what was sent and spent.
 
-This module gets no answers, and gets reports only after they were sent.
+This module never handles answers, and handles reports only after they were sent.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_DEADLINE_S = 2.0
-"""How long `history` and `budget` wait for the ledger: people prefer waiting to an error."""
+"""How long `history` and `budget` wait for the ledger, because people prefer waiting to an
+error."""
 
 
 class Disclosure:
-    """The part of a `client_sdk.Telemetry` that is for its user."""
+    """The part of `client_sdk.Telemetry` that sends reports, and shows what was sent and spent."""
 
     _registry: Registry
     _path: Path | None
@@ -49,18 +50,18 @@ class Disclosure:
         """Send waiting reports now, and wait for the result.
 
         New reports are sent in new uploads. If there are no new reports, one earlier upload that
-        got no response is sent again, even if its retry is planned for later: only one, because
-        several at once would show that they come from the same device. A delay that the collector
-        has requested still applies, and a temporarily refused report still waits for its planned
-        time.
+        got no response is sent again, even if its retry is planned for later. Only one is sent,
+        because several uploads at once would show that they come from the same device. A delay that
+        the collector has requested still applies, and a temporarily refused report still waits for
+        its planned time.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            The outcome and the time of the next attempt, as soon as nothing more can be sent now,
-            or after ``timeout_s`` seconds. The result is true only if no report is left to send,
-            except reports that wait for their window to end.
+            The outcome and the time of the next attempt. It is returned as soon as nothing more can
+            be sent now, or after ``timeout_s`` seconds. It is true only if no report is left to
+            send, except reports that wait for their window to end.
 
         Raises:
             TypeError: if ``strict``, and ``timeout_s`` is not a number. Unless ``strict``, such a
@@ -88,7 +89,7 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """The latest problem with clock, ledger or uploads, and what to do; None without a problem.
+        """The latest problem with clock, ledger or uploads, and what to do; None if there is none.
 
         >>> telemetry.problem is None
         True
@@ -126,7 +127,7 @@ class Disclosure:
         []
 
         Args:
-            language: the language of the labels; the SDK or the registry must have sentences in it.
+            language: a language for which the SDK or the registry has sentences.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this object is closed.
@@ -194,7 +195,7 @@ class Disclosure:
 
         Two counts cover only this process, because data on the device must not reveal a mistake:
         ``unknown`` counts calls for questions that the registry does not define, and ``invalid``
-        counts answers outside their domain, for which a random answer was reported.
+        counts answers that the question does not allow, for which a random answer was reported.
 
         Reports are dropped for these reasons: ``queue_full``; ``no_longer_asked`` (a new registry
         arrived before the report was sent); ``stopped`` (the collector has stopped the question for
@@ -215,7 +216,7 @@ class Disclosure:
         return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger; without consent, do not create one, but return ``empty``."""
+        """Read the ledger. If it is missing and the user does not consent, return ``empty``."""
         if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
         return self._run(work, timeout_s, begin=READ)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The methods of a `client_sdk.Telemetry` that add up answers or call functions for them."""
+    """The methods of `client_sdk.Telemetry` that add up answers, or call functions for answers."""
 
     _coins: Coins
     _recorder: Recorder
@@ -133,8 +133,8 @@ class Gathering(Disclosure):
             function: returns the true answer. A later call for the same metric replaces it.
 
         Returns:
-            None, once the function has returned or no call is due, but after at most 100 ms (or a
-            second, if the disk is slow).
+            None, as soon as the function has returned or no call is due. The wait is at most 100
+            ms, or a second if the disk is slow.
 
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.

@@ -1,4 +1,4 @@
-"""Describes reports in words, with the help of the registry that defined their question."""
+"""Describes reports in words, with the help of the registries that define their questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the question of a report in registries, and reads only as many of them as necessary."""
+    """Finds the question of a report in stored registries, of which it reads as few as possible."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
         """Take the ledger's compressed registries, a registry to search first, and the app."""

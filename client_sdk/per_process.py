@@ -1,6 +1,6 @@
 """Creates the objects that a child process does not inherit: threads and connections.
 
-When the interpreter exits, they are ended while its daemon threads still run.
+When the interpreter exits, this module ends these objects while daemon threads still run.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 REQUEST_DEADLINE_S = 0.3
 """How long an exiting program waits for a request in progress. It does not wait for uploads that
-are due later. If a request takes longer, the next program sends the same upload again, with the
-same id."""
+are due later. If a request takes longer, the same upload is sent again, with the same id, when the
+program next runs."""
 
 LEDGER_DEADLINE_S = 1.0
-"""How much longer an exiting program waits until the ledger has stored the answers that wait in
-memory, and has closed. Only a hanging disk takes this long."""
+"""How long an exiting program then waits for the ledger to store the answers in memory, and to
+close. Only a hanging disk takes this long."""
 
 
 class Process:
@@ -74,7 +74,7 @@ class Processes:
         watch: BudgetWatch | None = None,
         helper: Helper | None = None,
     ) -> None:
-        """Store what each process needs. Only the current process can use a ledger in memory."""
+        """Store what each process needs. Only the present process can use a ledger in memory."""
         self._path = path
         self._app = app
         self._transport = transport
@@ -88,7 +88,7 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """The objects of this process. No lock is used: a child process could inherit it locked."""
+        """The objects of this process. A child could inherit a locked lock, so there is none."""
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
@@ -102,8 +102,9 @@ class Processes:
         """Make this process's threads end after their current work, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
-            # Assume that a helper is needed until the thread's last job has read the ledger, but
-            # only with consent to everything: a helper sends all reports that it finds.
+            # Assume that a helper is needed until the thread's final job has read the ledger.
+            # Assume it only with consent to everything, because a helper sends all reports that it
+            # finds.
             self._expect_to_leave(self._helper is not None and self._schedule.agreement.consent is True)
             process.is_finished = True
             if process.provider is not None:
@@ -125,7 +126,7 @@ class Processes:
             self._helper.start()
 
     def _last(self, process: Process) -> Callable[[sqlite3.Connection], None] | None:
-        """Return the last job of the ledger thread; None if there is none."""
+        """Return the ledger thread's final job before the exit; None if there is none."""
         has_work = process.losses or process.ledger_thread.has_left or self._helper is not None
         return partial(self._do_last, process) if has_work else None
 
@@ -180,7 +181,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     *,
     allow_plain_http: bool,
 ) -> Helper | None:
-    """Return the helper that sends after the program's exit; None if the app wants no helper.
+    """Return the helper that sends reports after the program's exit; None if the app wants none.
 
     Raises:
         ValueError: if the sender is neither "thread" nor "process", or is "process" without a file.
@@ -226,5 +227,5 @@ def let_go(thing: Exiting) -> None:
 @atexit.register
 def _exit_all() -> None:
     for thing in tuple(_exiting):
-        with contextlib.suppress(Exception):  # neither the app's exit nor the other objects may fail
+        with contextlib.suppress(Exception):  # a failure must not affect the app's exit or the other objects
             thing.exit()

@@ -30,8 +30,8 @@ RECORD_DEADLINE_S = 0.06
 promised a result within 100 ms; the difference is a margin for a busy processor."""
 
 SECRET_DEADLINE_S = 0.08
-"""How long the first permanent answer of a process waits for the device's secret: almost all of the
-promised 100 ms, because without the secret the answer is lost."""
+"""How long the first permanent answer of a process waits for the device's secret. This is almost
+all of the promised 100 ms, because the answer is lost without the secret."""
 
 
 class Recorder:
@@ -49,7 +49,7 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report; never raise. ``waited_s`` seconds of the time have passed."""
+        """Charge and queue a report; never raise. The call has already taken ``waited_s``."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
@@ -105,7 +105,7 @@ class Recorder:
     def _conclude_late(
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
-        """In the ledger thread, finish an answer that waited in memory after `record` returned."""
+        """In the ledger thread, note the outcome of an answer that was stored too late."""
         recorded = result.recorded if isinstance(result, LedgerError) else result
         self._announce(process, definition, departure, recorded)
         process.uploader.go_on()

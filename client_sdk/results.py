@@ -68,7 +68,7 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """The outcome of a report that was sent. If the collector refused it, a `Refusal` is stored."""
+    """The outcome of a sent report. For a refused report, a `Refusal` is stored instead."""
 
     UNANSWERED = "unanswered"
     """The collector has not responded or could not be reached. The report is sent again."""
@@ -258,7 +258,7 @@ class BudgetStatus(NamedTuple):
         lifetime_ceiling: the maximum that this device may ever spend.
         month: the current calendar month (UTC).
         month_spent: the cost of all reports made within this month.
-        month_ceiling: the maximum that may be spent within a month; None without such a ceiling.
+        month_ceiling: the maximum that may be spent within a month; None if there is no maximum.
         windows_left: how many more windows the lifetime ceiling can pay for if every question is
             answered in each window; None if no question costs anything.
         ends: the first window in which the lifetime ceiling does not pay for every question; None

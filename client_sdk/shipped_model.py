@@ -1,4 +1,4 @@
-"""A model that ships with an app: reads the estimator's file, and predicts on the device.
+"""Reads a model that ships with an app, and predicts with it on the device.
 
 The device encodes and scales features exactly as the estimator did when it learned the model.
 Nothing is recorded or sent.
@@ -27,7 +27,7 @@ SCHEMA: Final = 1
 """The schema of the file, which docs/reference/reports.md describes."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""Maps the kind of the label, which the model predicts, to whether the label is yes or no."""
+"""Says for each kind of label whether the label is yes or no. A model predicts the label."""
 
 
 class ShippedModelError(HearsayError):
@@ -39,10 +39,10 @@ class ShippedModel:
     """The data that an app needs to predict: the intercept and the weights of each feature.
 
     Attributes:
-        name: the name of the metric whose reports the model was learned from.
+        name: the metric from whose reports the model was learned.
         intercept: the constant term of the weighted sum.
-        norm: the maximum length of the vector of scaled features, to which a longer vector is
-            shortened; None if the values of each feature are grouped into cells.
+        norm: the maximum length of the vector of scaled features. A longer vector is shortened to
+            this length. None if the values of each feature are grouped into cells.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate or, if ``norm`` is None, one per cell.
         is_of_yes_and_no: whether the label is yes or no. If so, the weighted sum is the log-odds of
@@ -132,7 +132,7 @@ class ShippedModel:
             places = [each.place(features[each.name]) for each in self.features]
         except KeyError:
             raise OutsideDomainError(
-                self.name, f"a value of {', '.join(each.name for each in self.features)}"
+                self.name, f"a value for each of {', '.join(each.name for each in self.features)}"
             ) from None
         except DomainError as error:
             raise OutsideDomainError(self.name, str(error)) from None

@@ -1,4 +1,4 @@
-"""The output of ``hearsay-client show``: sent and waiting reports, and the spent budget.
+"""Prints sent and waiting reports and the spent budget, for ``hearsay-client show``.
 
 The command shows the reported values, which are randomized, and never the true answers.
 """
@@ -43,7 +43,7 @@ SHOWN = 8
 """The maximum number of reports shown without ``--all``. The latest reports are shown."""
 
 PLAIN = ("along", "against", "symbol", "texts")
-"""The keys of sentences about reports that use technical terms. Plain output replaces them."""
+"""The keys of sentences with technical terms. Plain output replaces these sentences."""
 
 LOOK_EVERY_S = 1.0
 """The seconds between two readings of the ledger with ``--follow``."""
@@ -58,12 +58,12 @@ class LedgerView(NamedTuple):
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
-        budget: the spent and remaining amounts of the app's ceilings; None before the first answer.
+        budget: what is spent and what remains under each ceiling; None before the first answer.
         dropped: how many reports were dropped, by reason.
-        stopped: the questions that the collector has stopped: metric and edition.
+        stopped: the metric and the edition of each question that the collector has stopped.
         problem: the latest problem; None if there is none.
         say: the sentences in the reader's language.
-        evidence: a sentence on how much one report reveals; empty without a history.
+        evidence: a sentence on how much one report reveals; empty if no report was sent.
 
     """
 
@@ -284,7 +284,7 @@ def pending(connection: sqlite3.Connection, now_s: float) -> list[PendingReport]
     """Return every report that waits, sorted by window and metric.
 
     Args:
-        connection: within a transaction.
+        connection: the ledger, within a transaction of the caller.
         now_s: Unix seconds.
 
     """
@@ -326,7 +326,7 @@ def open_copy(path: Path) -> sqlite3.Connection:
 
     """
     if not ledger_file.exists(path):
-        is_of_node = any(path.parent.glob("state.[0-9]*"))  # as typescript/src/file.ts names them
+        is_of_node = any(path.parent.glob("state.[0-9]*"))  # typescript/src/file.ts uses these names
         raise explanations.of_node(path.parent) if is_of_node else explanations.missing(path)
     copy = ledger_file.connect(":memory:")
     try:

@@ -38,10 +38,10 @@ class Telemetry(Gathering, Consenting):
     A `Telemetry` never crashes the app or blocks it for long: `record` returns within 100 ms,
     `flush` within its timeout, and both return an outcome instead of raising errors. Unless it is
     ``strict``, a wrong metric name or an invalid answer raises no error; only methods that act for
-    the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the object,
-    parent and child may use it after a fork, and several processes may share a ``data_dir``.
-    Without consent, nothing is recorded, stored or sent. A helper process of an earlier program
-    (see ``sender``) then ends; its last request may still arrive.
+    the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the object.
+    After a fork, both parent and child may use it, and several processes may share a ``data_dir``.
+    Without consent, nothing is recorded, stored or sent. A helper process (see ``sender``) ends,
+    but its last request may still arrive.
 
     Used in a ``with`` statement, the object is closed at the end of the block. If it is
     garbage-collected, it closes without waiting.
@@ -79,7 +79,7 @@ class Telemetry(Gathering, Consenting):
         strict: bool = False,
         trial: bool = False,  # noqa: ARG002 of `__new__`
     ) -> None:
-        """Start, and send the reports that an earlier run has left, in the background.
+        """Start, and send the reports of earlier runs in the background.
 
         Args:
             registry: the app's registry, or the path of its file.
@@ -95,22 +95,23 @@ class Telemetry(Gathering, Consenting):
                 only these two functions read the environment and the user's stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness. Only tests replace it, together with ``transport``.
-            upload_key: the secret that the collector requires, the same on every device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
-                only within your own network: anyone on the path can read and answer the uploads.
-            transport: an object that sends uploads instead of HTTP, without ``upload_key``. Its
+            upload_key: the secret that the collector requires. It is the same on every device.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine. In a
+                network that is not yours, anyone on the path could read and answer the uploads.
+            transport: an object that sends uploads in place of the SDK, without ``upload_key``. Its
                 ``post(body)`` returns a `client_sdk.Reply`, or None if there is no response.
-            on_budget: called soon after a fraction of the lifetime budget has been spent, with the
-                fraction and a `BudgetStatus`: once per fraction and process, in the thread that
-                sends uploads. Uploads wait until the call returns; its errors are logged.
+            on_budget: called soon after a fraction of the lifetime budget has been spent. Its
+                arguments are the fraction and a `BudgetStatus`. It is called once per fraction and
+                process, in the thread that sends uploads, which wait until it returns. Its errors
+                are logged.
             warn_at: the fractions at which ``on_budget`` is called.
-            sender: what sends the reports that still wait when the program exits. ``"thread"``: the
-                next run, when it starts. ``"process"``, for short-lived commands: a separate helper
-                process, which sends by HTTP only and ends within minutes.
+            sender: what sends the reports that still wait when the program exits. With
+                ``"thread"``, the next run sends them when it starts. With ``"process"``, which
+                suits short commands, a helper process sends them by HTTP, and ends within minutes.
             strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
                 unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
-                error. Use this only in tests: an error that users see would hint at the answer.
+                error. For tests only, because an error that users see would hint at the answer.
             trial: whether to ask every question, send immediately, and print each answer on stderr.
 
         Raises:
@@ -119,7 +120,7 @@ class Telemetry(Gathering, Consenting):
                 name or blanks; if it is an http URL of another machine without
                 ``allow_plain_http``; if ``data_dir`` is an empty text, begins with ``~`` or
                 contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
-                fraction is not above 0, or is above 1; if ``coins`` are passed without a
+                fraction is not above 0 or is above 1; if ``coins`` are passed without a
                 ``transport``; if ``sender`` is neither "thread" nor "process", or is "process"
                 without a ``data_dir`` or with a ``transport``; if ``strata`` names an undefined
                 variable; or if a ``trial`` uses a remote collector without HEARSAY_TRIAL=1.
@@ -131,7 +132,7 @@ class Telemetry(Gathering, Consenting):
         """
         folder = app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
-            raise ValueError("coins are for tests, and need a transport: predictable coins would not hide any answer")
+            raise ValueError("coins are for tests and need a transport, because predictable coins hide nothing")
         registry = registry_of(registry).for_strata(strata) if strata else registry_of(registry)
         self._registry = registry
         self._path = None if folder is None else folder / FILE_NAME
@@ -165,7 +166,7 @@ class Telemetry(Gathering, Consenting):
     __new__.__wrapped__ = __init__  # type: ignore[attr-defined] # the signature that is shown
 
     def record(self, metric: str, value: object) -> Recorded:
-        """Perturb an answer and queue its report: one report per metric and window.
+        """Perturb an answer and queue its report, unless this window already has a report.
 
         >>> telemetry.record("dark_mode", True)
         <Recorded.QUEUED: 'queued'>
@@ -174,7 +175,7 @@ class Telemetry(Gathering, Consenting):
             metric: the metric's name.
             value: the true answer. It is discarded when this call returns, and never reaches a
                 disk, a log or an error. If it is outside the metric's domain, a random answer is
-                reported and charged instead: a missing report would reveal this.
+                reported and charged instead, because a missing report would reveal the mistake.
 
         Returns:
             The outcome of the answer, within 100 ms.
@@ -232,7 +233,7 @@ class Telemetry(Gathering, Consenting):
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Call `record`, but return its error: a raised error would keep the answer in memory."""
+        """Call `record`, but return its error, which would keep the answer in memory if raised."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:
@@ -251,7 +252,7 @@ class Telemetry(Gathering, Consenting):
         return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the named metric, or an error without the name: it may be a misplaced answer."""
+        """Return the named metric, or an error without the name, which may in fact be an answer."""
         definition: Metric | None = None
         with contextlib.suppress(Exception):  # an app may pass any object, even one whose hash raises an error
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
@@ -262,9 +263,7 @@ class Telemetry(Gathering, Consenting):
             return definition
         if right != "record":
             return OutsideDomainError(definition.name, f"{right}()")
-        return OutsideDomainError(
-            definition.name, f"an answer by record(), because a {definition.kind.name} cannot be counted"
-        )
+        return OutsideDomainError(definition.name, f"record(), because a {definition.kind.name} cannot be counted")
 
     def _mistake(
         self, metric: object, answer: object, call: str = "record"

@@ -90,13 +90,13 @@ class TelemetryCommands:
         sys.exit(max(cli.main(["show", "--data-dir", str(path.parent), *options]) for path in ledgers))
 
     def statement(self) -> None:
-        """Show what is asked, why, and what it can reveal."""
+        """Show the questions, their reasons, and what the answers can reveal."""
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 2 ms
 
         _say(statement(self._asked()[0], self.language))
 
     def forget(self) -> None:
-        """Erase what is stored about answers; the choice stays."""
+        """Erase all data about answers, but keep the choice."""
         for path in self._paths():
             try:
                 if ledger_file.exists(path):
@@ -124,7 +124,7 @@ class TelemetryCommands:
         return decision
 
     def _problem(self) -> LedgerError | None:
-        """Return why nothing is recorded although the user agrees; None without a problem."""
+        """Return why nothing is recorded although the user agrees; None if there is no problem."""
         from client_sdk import show  # noqa: PLC0415 20 ms
 
         path, _ = self._paths()

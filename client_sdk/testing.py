@@ -9,8 +9,8 @@ def test_the_theme_is_recorded(tmp_path):
     assert recorded == [Answer("theme", "dark")]
 ```
 
-No other module of the SDK imports this one. Data stays in the test: within `answers`, no report
-reaches a collector, and a `Telemetry` that could reach a collector is rejected.
+No other module of the SDK imports this one. Within `answers`, no report reaches a collector, and a
+`Telemetry` that could reach a collector is rejected.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class KeptUploads:
 
     @property
     def reports(self) -> list[Report]:
-        """Every report that would have been sent: perturbed, as a collector would receive it."""
+        """Every report that would have been sent, perturbed as a collector would get it."""
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
@@ -183,10 +183,10 @@ class Answers(list[Answer]):
 def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is created within the context stores and sends nothing: its ledger and its
-    uploads stay in memory, unless it is given a transport. It is ``strict``: an answer outside its
-    domain raises an error and is not collected. `Telemetry.provide` calls its function immediately,
-    in the caller's thread; the return value is collected, and exceptions are raised.
+    A `Telemetry` that is created within the context keeps its ledger and its uploads in memory,
+    unless it is given a transport. It is ``strict``, so that an answer outside its domain raises an
+    error and is not collected. `Telemetry.provide` calls its function immediately, in the caller's
+    thread; the return value is collected, and exceptions are raised.
 
     Args:
         consent: the decision of `client_sdk.consent` within the context, regardless of the
@@ -230,7 +230,7 @@ def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], obje
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return a constructor of `Telemetry` that keeps everything in memory without a transport."""
+    """Return a constructor of `Telemetry` that, without a transport, keeps all in memory."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:
@@ -239,8 +239,7 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         given = call.arguments
         given["strict"] = True
         if given["transport"] is None:
-            # this first call has no other effect than to raise the same errors for mistakes as in
-            # the app
+            # this call only raises the errors that the app's mistakes would raise outside a test
             folder = given["data_dir"]
             is_path = isinstance(folder, str | PathLike) and folder != ""
             elsewhere = Path(folder) / "none" if is_path else folder

@@ -1,4 +1,4 @@
-"""A trial of an app: prints each step of an answer on standard error as it happens.
+"""Runs a trial of an app, which prints each step of an answer on standard error.
 
 Trials are for developers. No other part of the SDK shows true answers. A trial prints them on
 standard error only, never through ``logging``, which may write to a file or to another machine.
@@ -35,8 +35,8 @@ ANSWER_S: Final = 5.0
 """How many seconds `Trial.record` and `Trial.flush` wait for the collector's response."""
 
 START_S = 10.0
-"""How long, in seconds after its start, a device keeps trying to reach a collector that may still
-be starting."""
+"""For how many seconds after its start a device tries to reach a collector, which may still be
+starting."""
 
 AGAIN_S: Final = 0.2
 
@@ -53,7 +53,7 @@ _NOTHING: Final = object()
 
 
 class Trial(Gathering, Consenting):
-    """The methods of a `client_sdk.Telemetry` in a trial: they send at once and print each step.
+    """The methods of a `client_sdk.Telemetry` in a trial, which send at once and print each step.
 
     In the method resolution order, this class comes before `Telemetry`, whose methods it calls. The
     ledger is in a separate folder, and only the trial's collector counts the reports.
@@ -160,7 +160,7 @@ class Trial(Gathering, Consenting):
 
     @property
     def problem(self) -> str | None:
-        """The latest problem, as `Telemetry.problem` has it, with the advice for a trial."""
+        """The latest problem, as in `Telemetry.problem`, but with advice for a trial."""
         problem = super().problem
         is_unknown = problem is not None and problem.endswith(_UNKNOWN)
         return "the collector does not count this trial: " + _SERVE if is_unknown else problem

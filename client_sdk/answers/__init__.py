@@ -1,5 +1,5 @@
-"""Turns true answers into queued reports, as far as calendar, consent and budget allow.
+"""Turns true answers into queued reports, if the calendar, the consent and the budget allow it.
 
-This package imports the modules of the ledger, the host and the protocol, and `client_sdk.results`.
-It never uses the network.
+This package never uses the network. It imports only `client_sdk.ledger`, `client_sdk.host`,
+`client_sdk.protocol` and `client_sdk.results`.
 """

@@ -19,18 +19,12 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long a check of the budget waits for the ledger. If the ledger does not respond in time, the
-app is not called before the next check."""
+"""How long a check of the budget waits for the ledger. If the ledger does not respond in time, this
+check is skipped."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
-    """Return the fractions as floats in ascending order.
-
-    Raises:
-        TypeError: if the fractions are not a list of numbers.
-        ValueError: if a fraction is not above 0, or is above 1.
-
-    """
+    """Return the fractions as floats in ascending order."""
     try:
         fractions = sorted({float(fraction) for fraction in warn_at})
     except (TypeError, ValueError):
@@ -41,14 +35,14 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
 
 
 class BudgetWatch:
-    """Calls the app once per process for each fraction of the lifetime budget that is spent."""
+    """Calls the app when the spent budget reaches a fraction, once per fraction and process."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Store the app's callback, and the fractions (such as 0.8) at which it is called.
+        """Store the app's callback, and the fractions of the lifetime budget at which to call it.
 
         Raises:
             TypeError: if the fractions are not a list of numbers.
-            ValueError: if a fraction is not above 0, or is above 1.
+            ValueError: if a fraction is not above 0 or is above 1.
 
         """
         self._budget = registry.budget
@@ -68,7 +62,8 @@ class BudgetWatch:
             return
         for fraction in self._warn_at:
             key = (forks.this_process(), fraction)
-            # Read the fraction's decimal digits exactly: the float 0.8 is slightly above 8/10.
+            # Compare with the fraction's decimal digits, because the float 0.8 is slightly above
+            # 8/10.
             if key not in self._announced and spent_nanos >= Fraction(repr(fraction)) * self._budget.lifetime_nanos:
                 self._announced.add(key)
                 self._call_back(fraction, status)

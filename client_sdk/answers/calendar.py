@@ -1,4 +1,4 @@
-"""Decides what a device must do at a given time. The time is an argument: no clock is read.
+"""Decides what a device must do at a given time, which the caller passes.
 
 The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
 carries them out. A *slot* is a charge that the device makes when a window begins, whether or not
@@ -16,9 +16,9 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""Some reports, such as those of counts, wait until their window has ended. Each is sent at a
-random time in the following six hours, so that not all devices send at once. The collector accepts
-reports until three days after the window's end."""
+"""Some reports, such as those of counts, wait until their window has ended. Each such report is
+sent at a random time in the following six hours, so that not all devices send at once. The
+collector accepts reports until three days after the window's end."""
 
 
 class Phase(Enum):
@@ -41,9 +41,8 @@ class Due(NamedTuple):
     """The work that a device must do at an instant.
 
     Attributes:
-        windows: the current day, week or month of all questions with slots, in the order in which
-            the device pays for the slots.
-        next_s: when more work will be due, in Unix seconds; None if no more work will be due.
+        windows: the current windows in which the device pays for slots, in the order of payment.
+        next_s: the Unix time when more work will be due; None if no more work will be due.
 
     """
 
@@ -56,10 +55,9 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
 
     Args:
         registry: the questions.
-        instant_s: the ledger's time, in Unix seconds: the device's clock, except that it never goes
+        instant_s: the ledger's time, in Unix seconds. It follows the device's clock, but never goes
             back.
-        releases: the Unix times at which reports that wait for the end of their window will be
-            sent.
+        releases: the Unix times at which reports of ended windows will be sent.
 
     """
     metrics = registry.metrics.values()

@@ -1,7 +1,7 @@
-"""The user's consent: to everything, to nothing, or to some purposes.
+"""The user's consent, which covers everything, nothing, or some purposes.
 
-A set of purposes covers a question if it contains all purposes of the question. A question without
-a purpose is covered only if the user has agreed to everything.
+A set of purposes covers a question if it contains all of the question's purposes. A question
+without a purpose is covered only if the user has agreed to everything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def consent_of(value: object) -> Consent:
 
     Raises:
         TypeError: if ``value`` is neither a bool, nor a set of strings, nor a decision. A single
-            string is refused, too, rather than read as a set of letters.
+            string is refused, too, because it would be read as a set of letters.
 
     """
     if isinstance(value, Decision):
@@ -38,23 +38,23 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether a consent covers a question; ``metric`` is None if no registry defines it."""
+    """Whether a consent covers a metric; ``metric`` is None if no registry defines it."""
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Map each question that has purposes to these purposes, joined by blanks."""
+    """Map each question that has purposes to one text, which lists its purposes."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
 class Agreement:
     """The user's consent, and the purposes of all questions with data in the ledger.
 
-    ``groups`` maps each question to its purposes, joined into one text. Only reports with equal
-    texts share an upload. Nothing new is recorded for ``withheld`` questions. If they are also
-    ``declined``, their waiting reports and counts are deleted.
+    ``groups`` maps each question to its purposes. Only reports with equal purposes share an upload.
+    The SDK records nothing new for ``withheld`` questions, and deletes the waiting reports and
+    counts of ``declined`` questions.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -66,7 +66,7 @@ class Agreement:
         self._former: dict[str, Metric | None] = {}
 
     def take(self, decided: object) -> None:
-        """Store the consent that the app has passed; raise the errors of `consent_of`."""
+        """Store the consent that the app has passed, which `consent_of` checks."""
         self.consent = consent_of(decided)
         self.withheld = decided.withheld if isinstance(decided, Decision) else frozenset()
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
@@ -81,9 +81,10 @@ class Agreement:
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a charge or report; None without consent or if no longer asked.
+        """Return the metric of a charge or report; None if the device may no longer ask it.
 
-        ``edition`` may be that of another stratum, which the device had when the window began.
+        ``edition`` may be the edition of another stratum: the device's stratum when the window
+        began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):

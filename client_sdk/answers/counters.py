@@ -1,16 +1,16 @@
-"""Counts and days of use: a device adds them up and reports the sum when the window has ended.
+"""Adds up counts and days of use, and reports the sum when the window has ended.
 
 A *running count* is the sum so far in the current window. It is kept in memory, and is lost when
 its process ends. If the registry sets ``persist`` for the question, the running count is stored in
-the ledger's file instead, until the window has ended, although it is a true answer.
+the ledger's file instead, until the window has ended. The file then contains a true answer.
 
-A *day of use* is a day on which the app was used. Each is one row in the ledger's table of counts,
-stored until no future report can include it. In this row, the column ``window`` contains the day.
-The column ``edition`` is empty, because the day remains a day of use if the question's epsilon
-changes. A window's report says how many days of use there were in a period that ends with the
-window, such as the last 28 days. The device makes the report when the app first runs after the
-window, but only if the app was used within the window itself. A question with ``fill_in`` is
-reported for every window in which the app ran.
+A *day of use* is a day on which the app was used. It is one row in the ledger's table of counts,
+and is deleted when no future report can include it. In this row, the column ``window`` contains the
+day. The column ``edition`` is empty, because later editions of the question count the day, too. A
+window's report says how many days of use there were in a period that ends with the window, such as
+the last 28 days. The device makes the report when the app first runs after the window, but only if
+the app was used within the window itself. A question with ``fill_in`` is reported for every window
+in which the app ran.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class RunningCounts:
-    """The counts of one process that are kept in memory."""
+    """The counts that one process keeps in memory."""
 
     def __init__(self) -> None:
         """Start without counts."""
@@ -48,8 +48,8 @@ class RunningCounts:
     def add(self, definition: Metric, window: Window, by: int) -> None:
         """Add to a window's count, up to the metric's ``max``; a child process has its own count.
 
-        Only the ledger thread calls this. It uses no lock, because a child process could inherit a
-        lock that nobody releases.
+        Only the ledger thread calls this. There is no lock, because a child process could inherit
+        it in a locked state.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
@@ -93,7 +93,7 @@ def addend(definition: Metric, by: object) -> int:
 
 
 def draw_addend(definition: Metric, coins: Coins) -> int:
-    """Return a uniform random number from 0 to a count's ``max``, to replace an invalid one."""
+    """Draw a uniform number from 0 to a count's ``max``, to replace an invalid number."""
     return coins.below(int(cast("Count", definition.kind).high) + 1)
 
 
@@ -118,7 +118,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Return the counts of ended windows in the ledger's file, for metrics of this registry."""
+    """Return the stored counts of ended windows, for the metrics of this registry."""
     sums: dict[tuple[str, str], int] = {}  # the file has one row for each stratum that the device was in
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
@@ -205,13 +205,13 @@ NO_EDITION: Final = ""
 
 
 def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
-    """Store the day of an instant as a day of use."""
+    """Store the day that contains an instant as a day of use."""
     day = Window.at(WindowKind.DAY, instant_s).text
     connection.execute("INSERT OR IGNORE INTO counts VALUES (?, ?, ?, 1)", (definition.name, NO_EDITION, day))
 
 
 def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> bool:
-    """Delete the days that no future report can count; return whether there were any."""
+    """Delete the days of use that no future report can include; return whether there were any."""
     rows = connection.execute("SELECT metric, window FROM counts WHERE edition = ?", (NO_EDITION,)).fetchall()
     over = [row for row in rows if _is_over(registry.metrics.get(row[0]), Window.parse(row[1]), instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = '' AND window = ?", over)
@@ -224,7 +224,7 @@ def number_of(days: Iterable[date], last: date, period: int) -> int:
 
 
 def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> Iterator[EndedCount]:
-    """Yield the number of days of use for each window that has ended and lacks its report."""
+    """Yield the number of days of use for each ended window that still needs a report."""
     for definition in registry.metrics.values():
         if definition.kind.call == "active":
             days = _days(connection, definition)
@@ -265,6 +265,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether a window needs no report any more: it was made in any edition, or never will be."""
+    """Whether a window needs no further report, in any edition."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

@@ -1,13 +1,13 @@
-"""Work that is due because time has passed: charges for new windows, reports of counts.
+"""Does the work that is due because time has passed, such as charges for new windows.
 
 A *slot* is a charge that the device makes when a window begins, whether or not the app records an
 answer. If the registry defines a fill for the metric, the same transaction also queues a report
 that says "no answer". Counts are reported when their window has ended.
 
-Questions with a fill follow one rule: whether or not the app records an answer, the device sends a
-report of the same metric, edition and window, and may send it from the same time on. Precisely, the
-rule compares two devices, one with an answer and one without. Both get the same registries in the
-same order, and their apps run and read the clock at the same times.
+Metrics with a fill follow one rule: whether or not the app records an answer, the device sends a
+report. Precisely, the rule compares two devices, of which only one records an answer. Both get the
+same registries in the same order, and their apps run and read the clock at the same times. Their
+reports then have the same metric, edition, window and earliest sending time.
 
 The rule is true because no decision depends on an answer. The charge and the "no answer" report
 exist before any answer is recorded. An answer can only replace the symbol in the waiting report.
@@ -48,8 +48,8 @@ class Dues:
         adds_up: whether any metric is a count or a number of days of use.
         counts: the counts that are kept in memory.
         counting: adds to counts, and reports them.
-        has_leftovers: whether counts were deleted from the ledger's file. Its write-ahead log may
-            still contain them, and must be emptied.
+        has_leftovers: whether counts were deleted from the ledger's file. If so, the file's
+            write-ahead log may still contain them, and must be emptied.
 
     """
 
@@ -71,9 +71,9 @@ class Dues:
         """Do all work that is due at an instant."""
         randomize = partial(self._randomize, connection)
         drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
-        # Pay for slots before ended counts: if a ceiling allows only one of the two, the report of
-        # a question with a fill must not reveal whether anything was counted.
-        # `client_sdk.protocol.registry.feasibility` finds such ceilings.
+        # Pay for slots before ended counts. Otherwise, a count could use up a ceiling, and the
+        # missing report of a metric with a fill would reveal that something was counted.
+        # `client_sdk.protocol.registry.feasibility` finds ceilings that do not allow both.
         for window in calendar.due(self._registry, instant_s).windows:
             participation.open_slots(
                 connection, self._registry, secret, window, instant_s, is_covered=self._agreement.takes
@@ -95,9 +95,9 @@ def fill_in(
     """Queue a "no answer" report for each open slot of a metric with a fill.
 
     Args:
-        connection: within a write transaction.
-        asked: returns the metric for a slot's metric name, edition and window; None if the device
-            no longer asks it.
+        connection: the ledger, within a write transaction of the caller.
+        asked: takes the metric name, edition and window of a slot. It returns the metric, or None
+            if the device no longer asks it.
         coins: the source of randomness.
         randomize: randomizes an answer to a metric; it is called with the answer that stands for
             "no answer".
@@ -131,7 +131,7 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports of metrics that are no longer asked."""
+    """Drop held-back reports of metrics that are no longer asked, and count the dropped reports."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

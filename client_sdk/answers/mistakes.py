@@ -21,7 +21,7 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The key of invalid answers in `Mistakes.counts`. The app gets the result of a valid answer."""
+"""The key of `Mistakes.counts` for invalid answers, which get the same result as valid answers."""
 
 
 class Mistakes:
@@ -34,9 +34,9 @@ class Mistakes:
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return what ``read`` makes of an answer; if the answer is invalid, return ``draw()``.
+        """Return the result of ``read``; if the answer that it reads is invalid, return ``draw()``.
 
-        ``draw`` returns a random one of all values that ``read`` can return.
+        ``draw`` chooses a random value among all that ``read`` can return.
         """
         with contextlib.suppress(OutsideDomainError):
             return read()
@@ -46,7 +46,7 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Return the result of a call for an undefined metric or with the wrong method."""
+        """Count a call for an undefined metric or with the wrong method, and return its result."""
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""The precision of a random fraction from 0 to 1, in bits: the same as that of a float."""
+"""The precision of a random fraction from 0 to 1, in bits. A float has the same precision."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
 """The end of the last valid window. The SDK rejects a clock that shows this instant or later."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the most that is spent in the windows that contain a day, in billionths of epsilon."""
+    """Return the maximum cost of all windows that contain a day, in billionths of epsilon."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -51,18 +51,18 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge the questions that this device answers in a new window, in its first transaction.
+    """Charge the questions that this device answers in a window, unless they are already charged.
 
     Args:
-        connection: within a write transaction.
+        connection: the ledger, within a write transaction of the caller.
         registry: the questions and the ceilings.
         secret: the device's secret.
         window: the window that has begun.
         instant_s: the current Unix time. The charges count towards the day and month that contain
             it.
         is_covered: gets a question's name, and returns whether the user has agreed to the question.
-            If not, the question is not charged, and no other is selected in its place. Otherwise, a
-            user who often changes their consent would answer more often than others.
+            If not, the question is not charged, and no other question replaces it. Otherwise, users
+            who often change their consent would answer more questions than others.
 
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
@@ -71,7 +71,7 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     periods = Periods.at(registry.budget, instant_s)
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
-        # A stopped question may be selected, but is not charged; no other question replaces it.
+        # A selected question that is stopped is not charged, and no other question replaces it.
         is_asked = is_covered(definition.name) and not registries.is_stopped(connection, *key[:2])
         if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)
@@ -94,7 +94,7 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Choose ``answers`` different metrics pseudo-randomly, from the secret and the window."""
+    """Choose ``answers`` different metrics; the secret and the window determine which ones."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
@@ -103,11 +103,11 @@ def _is_paced(
 ) -> bool:
     """Whether the device participates in this window.
 
-    All windows until the last question expires are divided into blocks, called strata here: one for
-    each window that the remaining budget can pay for. For instance, if 40 weeks are left and the
-    budget pays for 4 of them, each stratum has 10 weeks. The device answers in one random window of
-    each stratum. The length of a stratum is computed when it begins. If the device was off for some
-    windows, less was spent, and the following strata are shorter.
+    All windows until the last question expires are divided into blocks, called strata here. There
+    are as many strata as windows that the remaining budget can pay for. For instance, if 40 weeks
+    are left and the budget pays for 4 of them, each stratum has 10 weeks. The device answers in one
+    random window of each stratum. The length of a stratum is computed when it begins. If the device
+    was off for some windows, less was spent, and the following strata are shorter.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -147,7 +147,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return the start of the ``windows``-th window after this one; `NEVER_S` if not valid."""
+    """Return when the window ``windows`` steps later starts; `NEVER_S` if that is invalid."""
     try:
         return later(window, windows).starts_at
     except WindowError:

@@ -1,10 +1,11 @@
-"""Pseudo-random choices (*coins*) from the device's secret: equal labels give equal choices.
+"""Derives pseudo-random choices (*coins*) from the device's secret and from labels.
 
-The labels say what the coins are for, such as a window and a question. First, a key is derived: the
-HMAC-SHA-256 of all labels, keyed with the device's secret. Each label is preceded by its length, so
-that different lists of labels, such as ("ab", "c") and ("a", "bc"), give different keys. Coin
-number n = 0, 1, 2, … is then taken from the HMAC-SHA-256 of n, keyed with the derived key. HKDF
-expands a key in a similar way (RFC 5869, section 2.3), but with a shorter counter.
+The labels say what the coins are for, such as a window and a question. Equal labels give equal
+coins. First, a key is derived: the HMAC-SHA-256 of all labels, keyed with the device's secret. Each
+label is preceded by its length, so that different lists of labels, such as ("ab", "c") and ("a",
+"bc"), give different keys. Coin number n = 0, 1, 2, … is then taken from the HMAC-SHA-256 of n,
+keyed with the derived key. HKDF expands a key in a similar way (RFC 5869, section 2.3), but with a
+shorter counter.
 """
 
 from __future__ import annotations

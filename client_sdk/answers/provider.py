@@ -1,4 +1,4 @@
-"""Calls functions of the app, once in each window, that return the answers to questions.
+"""Calls the app's functions that return answers to questions, once in each window.
 
 Only the calendar decides when a function is called: after a window has begun, or when the program
 starts within a window. Before the call, one transaction *claims* the window, so that no other
@@ -8,8 +8,8 @@ registry), and otherwise a random answer. Therefore the report is sent at the sa
 function does, even if it ends the process.
 
 The function's return value is randomized immediately. A second transaction then replaces the symbol
-in the placeholder. It takes place even if the function has returned nothing, and always `CALL_S`
-seconds after the claim, or when the program ends. Therefore neither the ledger's file nor its
+in the placeholder. This transaction takes place `CALL_S` seconds after the claim, or when the
+program ends, even if the function has returned nothing. Therefore neither the ledger's file nor its
 timestamps reveal what the function did.
 """
 
@@ -49,7 +49,7 @@ CALL_S = 5.0
 database takes less time."""
 
 HELD_S = CALL_S + 2.0
-"""How long a placeholder is not sent, even by a flush, so that the answer can replace it first."""
+"""How long even a flush does not send a placeholder, so that the answer can replace it first."""
 
 CLAIM_S = 1.0
 """How long `Provider.provide` waits for the transaction that claims the window. Opening a ledger
@@ -128,8 +128,8 @@ class Provider:
     ) -> None:
         """Store the objects to use; the thread starts with the first call of `provide`.
 
-        After a claim, ``leave`` is called with the seconds until the placeholder is sent and the
-        current Unix time.
+        After a claim, ``leave`` is called with two arguments: the seconds until the placeholder is
+        sent, and the current Unix time.
         """
         self._ledger_thread = ledger_thread
         self._schedule = schedule
@@ -273,7 +273,7 @@ class Provider:
         randomized: Randomized | None = None
         try:
             randomized = self._randomized(each.definition, function, call)
-        except BaseException as error:  # noqa: BLE001 it would be printed, and its frames contain the answer
+        except BaseException as error:  # noqa: BLE001 Python would print it, and its frames contain the answer
             warn("the function provided for %s raised %s", each.definition.name, type(error).__name__)
         with self._changed:
             call.randomized = None if call.is_over else randomized

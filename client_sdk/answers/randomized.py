@@ -39,8 +39,8 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the permanent answer.
-        generation: the number of the secret that was used: 1 for the device's first secret, and one
-            more each time the user opts out and in again.
+        generation: the number of the secret that was used. The device's first secret has number 1.
+            If the user opts out and in again, the new secret has the next number.
 
     """
 
@@ -49,7 +49,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """The symbol of a vector, valid in one window only: vectors are rotated anew in each window."""
+    """The symbol of a vector. It is valid in one window only: each window rotates vectors anew."""
 
     symbol: int
     window: Window
@@ -62,7 +62,7 @@ Randomized = int | SymbolOfWindow | PermanentAnswer
 def symbol_of_window(
     definition: Metric, encode: Callable[[Coins], Any], coins: Coins, instant_s: float
 ) -> SymbolOfWindow:
-    """Randomize a vector for the window that contains an instant."""
+    """Randomize the vector that ``encode`` returns, for the window that contains an instant."""
     window = Window.at(definition.window, instant_s)
     return SymbolOfWindow(definition.randomize(encode, coins, window.text), window)
 

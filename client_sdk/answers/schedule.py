@@ -1,4 +1,4 @@
-"""Records answers in the ledger. Before each, does the work that the calendar has made due."""
+"""Records answers in the ledger, after doing the work that the calendar has made due."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""Finds what earlier registries left: held-back reports, charges without reports, counts."""
+"""Tells whether earlier registries left held-back reports, charges without reports, or counts."""
 
 
 class Schedule:
-    """Records answers to questions with the user's consent, within a transaction of the ledger."""
+    """Records answers that the user has agreed to give, within a transaction of the ledger."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
@@ -80,8 +80,9 @@ class Schedule:
         """Return the randomized form of a true answer; ``encode`` returns the channel's input.
 
         ``read_secret`` is called only for a permanent answer, and only if this process does not
-        know the device's secret yet; it may raise a `LedgerError`. ``clock`` decides the window of
-        a vector, unless the ledger's time is known to be later.
+        know the device's secret yet; it may raise a `LedgerError`. A vector is randomized for the
+        window that contains the result of ``clock`` or, if it is later, the ledger's last known
+        time.
         """
         if definition.channel.turns:
             return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))
@@ -155,7 +156,7 @@ class Schedule:
         self._secret = None
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
-        """Return the next instant when work will be due; None if there will be none."""
+        """Return the Unix time when the next work will be due; None if there will be none."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:

@@ -1,4 +1,4 @@
-"""The commands of hearsay-client that read no app's ledger, such as ``check``.
+"""The commands of hearsay-client that do not read an app's ledger, such as ``check``.
 
 Apart from the self-test, the modules import only `client_sdk.protocol` and `client_sdk.consent`.
 The function of each command returns an `Outcome`, and prints nothing.

@@ -1,4 +1,4 @@
-"""``hearsay-client codegen``: writes a typed Python module with an object for each question.
+"""Writes a typed Python module with an object for each question (``hearsay-client codegen``).
 
 Editors and type checkers then find misspelled questions and answers of the wrong type.
 """
@@ -16,7 +16,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
 CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
-"""Maps the method of `Telemetry` that takes a question's answers to the generated class."""
+"""Maps each method of `Telemetry` that takes answers to the class that is generated for it."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
 
@@ -55,7 +55,7 @@ class Metric(Generic[Answer]):
 
 
 class Count(Metric[int]):
-    """A question that may be counted up over its window."""
+    """A question whose answer the app adds up over a window."""
 
     def count(self, by: int = 1) -> Recorded:
         """Add to the count of the present window, as `Telemetry.count` does."""
@@ -114,7 +114,7 @@ def module_of(registry: Registry) -> str:
 
 
 def _purpose(registry: Registry) -> str:
-    """Return the definition of the type ``Purpose``; "" if no question requires consent to one."""
+    """Return the definition of the type ``Purpose``; "" if no question has a purpose."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
     purpose = literals(purposes, "Literal[{}]", ", ")

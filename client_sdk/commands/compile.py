@@ -1,9 +1,8 @@
-"""``hearsay-client compile``: writes the questions as a module for the SDK of browsers and Node.
+"""Compiles a registry to a module for browsers and Node (``hearsay-client compile``).
 
 The SDK in a browser neither reads TOML nor computes probabilities. Therefore the module contains
 the questions, and each mechanism's probabilities as exact integers. A registry is refused if it
-needs a feature that the target cannot provide, such as a stored secret, which permanent answers
-require.
+needs a feature that the target cannot provide. For example, permanent answers need a stored secret.
 
 The module is JavaScript, with TypeScript declarations in a second file. Integers that may exceed
 2**53 (probabilities and charges) are written as decimal strings. The module imports only the
@@ -56,15 +55,15 @@ SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
-"""The key of the sentence about how much one report on a question in the module reveals."""
+"""The key of the sentence that says how much a report reveals, for questions in the module."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence shown instead if the module lacks the question of a sent report."""
+"""The key of the sentence that replaces it for a sent report whose question the module lacks."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization when users are asked for consent."""
 
-TRIAL: Final = "this is a trial, for `hearsay-collector serve --trial` only; to ship, compile without --trial\n"
+TRIAL: Final = "only for a trial with `hearsay-collector serve --trial`; to ship, compile without --trial\n"
 
 HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
@@ -83,7 +82,7 @@ def compile_registry(
 
     If ``output`` is None, return the module. If ``check``, compare, and write nothing. If
     ``is_trial``, the module asks every question in every window, and prints each step. A trial
-    ignores the registry's ceilings and strategy, so they cannot be a reason to refuse it.
+    ignores the registry's ceilings and strategy, so they are no reason to refuse the registry.
 
     Raises:
         RegistryError: if the registry cannot be used.
@@ -140,10 +139,11 @@ def refusal(metric: Metric) -> str | None:
     mechanism = metric.channel.name.removeprefix("permanent ")
     reasons = {
         metric.kind.browser_refusal: bool(metric.kind.browser_refusal),
-        "fill_in needs an app that runs in every window; a page runs only while it is open; remove it": metric.fill
-        is not None,
+        "fill_in needs an app that runs in every window, but a page runs only while it is open; remove fill_in": (
+            metric.fill is not None
+        ),
         f"the SDK for browsers and Node lacks the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
-        "permanent_epsilon needs a secret, which this SDK cannot store; remove it": bool(
+        "permanent_epsilon needs a secret, which this SDK cannot store; remove permanent_epsilon": bool(
             metric.channel.permanent_nanos
         ),
     }
@@ -154,8 +154,8 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
     year = _year_nanos(budget)
     if budget.web_year_nanos is None or budget.web_year_nanos < year:
         yield (
-            f"[budget] web_year must be at least {_epsilon(year)}: browsers may delete the ledger, so only per_window "
-            f"limits a browser, and a calendar year overlaps up to {IN_YEAR[budget.window]} windows"
+            f"[budget] web_year must be at least {_epsilon(year)}, because a browser may delete the ledger after each "
+            f"window, and a calendar year overlaps up to {IN_YEAR[budget.window]} windows"
         )
 
 

@@ -1,4 +1,4 @@
-"""``hearsay-client schema``: prints a JSON Schema of metrics.toml, for editors.
+"""Prints a JSON Schema of metrics.toml for editors (``hearsay-client schema``).
 
 The schema describes what each table may contain, so that an editor (for example with the language
 server Taplo) shows mistakes while the author types. Rules that involve several tables or numbers
@@ -27,8 +27,8 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""The keys of all kinds of questions, by name. If several kinds have the same key, its description
-is the same in all."""
+"""The keys of all kinds of questions, by name. Kinds that share a key give it the same
+description."""
 
 
 def schema() -> Outcome:
@@ -61,7 +61,7 @@ def registry_schema() -> Schema:
 
 def _stopped() -> Schema:
     entry = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"}
-    what = "on a collector: questions that all devices must stop asking, as metric:edition"
+    what = "questions that a collector tells all devices to stop asking, written as metric:edition"
     return listing(entry, 1, MAX_STOPPED) | {"uniqueItems": True, "description": what}
 
 
@@ -119,12 +119,17 @@ def _budget() -> Schema:
             "lifetime": number | {"description": "the maximum cost of all reports that a device ever sends"},
             "per_month": number | {"description": "the maximum cost of all reports in a calendar month"},
             "web_year": number
-            | {"description": "for browsers: the maximum cost of a year in which storage is deleted again and again"},
+            | {"description": "the maximum cost in a year if a browser deletes its storage repeatedly"},
             "window": _one_of(WindowKind, "the period that per_window limits, and the default window of a metric"),
-            "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "gaussian's maximum delta"},
+            "delta": {
+                "type": "number",
+                "minimum": 0,
+                "exclusiveMaximum": 1,
+                "description": "the device's maximum delta",
+            },
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
-            "answers": _described(whole(MOST_ANSWERS), "with sample: the number of questions drawn for a window"),
-            "accept": _described(text(), "the reason for exceeding the limits of a report or a year"),
+            "answers": _described(whole(MOST_ANSWERS), "the number of questions that sample draws for a window"),
+            "accept": _described(text(), "the reason for exceeding the epsilon limit for a report or a year"),
         },
         2,
     ) | {
@@ -171,7 +176,7 @@ def _rule_of_kind(kind: type[Kind]) -> Schema:
     }
 
 
-def _one_of(choices: Any, description: str) -> Schema:  # noqa: ANN401 mypy knows no type of enumerations that holds their values
+def _one_of(choices: Any, description: str) -> Schema:  # noqa: ANN401 mypy has no type for an enumeration with its values
     return {"enum": [str(choice) for choice in choices], "description": description}
 
 

@@ -130,7 +130,7 @@ def _day(text: str) -> date:
 
 def _app_name(text: str) -> str:
     if not is_text(text):
-        raise argparse.ArgumentTypeError(f"must be a text of 1 to {MAX_TEXT} printable characters; name the app")
+        raise argparse.ArgumentTypeError(f"must be the app's name, in 1 to {MAX_TEXT} printable characters")
     return text
 
 
@@ -161,8 +161,8 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     Args:
         path: the registry. The history next to it is read, too.
         today: the day of the check.
-        against: an earlier registry with which to compare, as `differences.read` takes it. If None,
-            the registry is compared with the last release in the history, if there is one.
+        against: the earlier registry to compare with, named as for `differences.read`. If None, the
+            registry is compared with the last release in the history, if there is one.
 
     Raises:
         RegistryError: if the earlier registry cannot be used.
@@ -178,7 +178,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
     number = len(registry.metrics)
     metrics = "1 question" if number == 1 else f"{number} questions"
-    sound = f"{path} is valid: {metrics} in {registry.app}; the budget pays for a first answer to each\n"
+    sound = f"{path} is valid: {metrics} in {registry.app}; the budget pays for at least one answer to each\n"
     sentences = [*remarks(registry, today), *registry.neglected(today)]
     if before is not None:
         sentences += differences.between(before, registry) or ["nothing has changed that affects counting"]
@@ -212,8 +212,8 @@ def _write_new(path: Path, content: bytes) -> None:
     """Write a new file; delete it on failure, because it would block the next attempt.
 
     Raises:
-        OSError: if the file already exists (it is not changed) or cannot be written (a partial file
-            is deleted).
+        OSError: if the file already exists, in which case it is not changed, or if it cannot be
+            written.
 
     """
     path.open("xb").close()

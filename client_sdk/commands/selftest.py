@@ -1,4 +1,4 @@
-"""``hearsay-client selftest``: checks that this system and disk behave as the SDK requires.
+"""Checks that this system and disk behave as the SDK requires (``hearsay-client selftest``).
 
 Every check uses the SDK's own code, as an app does, in a temporary folder, which is deleted
 afterwards. Nothing is sent. The self-test cannot check that a commit survives a power cut.
@@ -53,8 +53,8 @@ LOOKS: Final = 100_000
 """How many times the clock is read, in a few hundredths of a second."""
 
 SET_S: Final = 1.0
-"""The largest accepted difference between the seconds that pass on the wall clock and on the
-monotonic clock. Imprecise clocks and a busy processor cause less."""
+"""How far the wall clock and the monotonic clock may drift apart during the check. Imprecise clocks
+and a busy processor cause smaller differences."""
 
 DESCRIPTORS: Final = 256
 """The number of file descriptors that a child process examines, to find an inherited ledger. A
@@ -64,7 +64,8 @@ INSTANT_S: Final = 1_782_907_200.0
 """The Unix time of all reports, 2026-07-01 at noon (UTC), so that all belong to one window."""
 
 FIRST_YEAR: Final = 2026
-"""The year in which this was written. A correctly set clock shows this year or a later one."""
+"""The year in which this check was written. A correctly set clock shows this year or a later
+one."""
 
 MOUNTS: Final = Path("/proc/mounts")
 
@@ -306,7 +307,7 @@ def _expect(result: Recorded, *results: Recorded) -> None:
 
 
 def _sound(path: Path, acknowledged: set[int]) -> None:
-    """Check that a ledger is intact, has one report per charge, and has all acknowledged ones."""
+    """Check that a ledger is intact, with one report per charge and all acknowledged reports."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         charged = {name for (name,) in connection.execute("SELECT metric FROM charges")}
@@ -349,7 +350,7 @@ class _Child:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", DeprecationWarning
-            )  # Python warns about forks with threads, but this check needs one
+            )  # Python warns about forks with threads, but this check needs a fork
             self._process.start()
         there.close()
 
@@ -409,7 +410,7 @@ def hold(told: Connection, path: Path) -> None:
 
 
 def write(told: Connection, path: Path, numbers: range) -> None:
-    """In a child process, record questions; send each number once its report is committed."""
+    """In a child process, commit reports; send the number of each report once it is committed."""
     if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
         told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
         return

@@ -33,7 +33,9 @@ class Clock:
             return float(self._now())
         except Exception as error:  # noqa: BLE001 the clock belongs to the app, and may raise anything
             name = type(error).__name__
-            raise ClockError(f"the app's clock must return a number of Unix seconds, not {name}; correct it") from None
+            raise ClockError(
+                f"the app's clock must return a number of Unix seconds, but raised {name}; correct it"
+            ) from None
 
     def instant(self) -> float:
         """Return the current instant.
@@ -65,4 +67,4 @@ def check_sane(clock_s: float) -> None:
         for kind in WindowKind:
             Window.parse(Window.at(kind, clock_s).text)
     except (ValueError, OverflowError, OSError, WindowError):
-        raise ClockError("the device's clock shows a time that no collector accepts; set it") from None
+        raise ClockError("the device's clock shows a time that no collector accepts; set the clock") from None

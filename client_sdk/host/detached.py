@@ -22,7 +22,8 @@ job = json.load(sys.stdin)
 sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
-"""The new process gets its arguments on standard input: other users can read command lines."""
+"""The new process gets its arguments on standard input, because other users can read command
+lines."""
 
 _DIGITS, _BEHIND = 20, 1 << 20
 """The maximum number of digits of a process id, and the offset of the byte locked on Windows."""
@@ -32,7 +33,7 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python executable: programs that are frozen or embed Python have none."""
+    """Whether there is a Python executable, which frozen programs and embedded Pythons lack."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
@@ -43,7 +44,7 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
     This function does not wait for the process. It does nothing if another process holds the lock
     or if no process can be started.
     """
-    import subprocess  # noqa: PLC0415 a program that ends pays 5 ms for it, and only then
+    import subprocess  # noqa: PLC0415 takes 5 ms, and a program needs it only when it ends
 
     path = [str(Path(entry).absolute()) for entry in sys.path if isinstance(entry, str)]
     with contextlib.suppress(OSError), alone(lock, is_named=False) as held:
@@ -82,7 +83,7 @@ def _options() -> list[str]:
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
     """Lock a file; yield its descriptor, or None if another process holds the lock.
 
-    The lock is held until every process that has the descriptor has ended, for whatever reason.
+    The lock is held until every process that has the descriptor has closed it or has ended.
 
     Args:
         path: the file, which is created if it is missing.
@@ -91,7 +92,7 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
             processes can end this process.
 
     Raises:
-        OSError: if the file cannot be made.
+        OSError: if the file cannot be created.
 
     """
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600) if held is None else held

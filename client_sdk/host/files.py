@@ -1,7 +1,7 @@
-"""Functions for files and folders, and the check of the folder that an app passes.
+"""Functions for files and folders, one of which checks the folder that an app passes.
 
-The functions identify the file at a path, rename a file if no other file has the name, and make
-names durable, so that a power cut does not lose them.
+The others identify the file at a path, rename a file if no other file has the name, and make names
+durable, so that a power cut does not lose them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def app_folder(data_dir: object) -> Path | None:
 
     Raises:
         TypeError: if ``data_dir`` is neither None nor a path.
-        ValueError: if the folder would depend on where the program is started, or is invalid.
+        ValueError: if the path is empty, begins with ``~``, or contains a NUL character.
 
     """
     if data_dir is None:

@@ -1,4 +1,4 @@
-"""Two things that must not be in progress while a process forks: an open ledger and an import.
+"""Closes ledgers and waits for imports before this process forks.
 
 SQLite keeps a table of the files and locks of its process. A forked child inherits this table and
 mistakes the parent's locks for its own. Even a connection that the child opens itself is then not
@@ -14,7 +14,7 @@ the SDK's threads import under a common lock, and a fork waits for this lock.
 
 from __future__ import annotations
 
-import logging  # noqa: F401 so that its fork hook precedes, and therefore runs after, the one below: imports log
+import logging  # noqa: F401 its fork hook must be registered first, to run after the hook below: imports log
 import os
 import threading
 from contextlib import AbstractContextManager
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_DEADLINE_S = 1.0
-"""How long a fork waits for connections to close, because creating a ledger may take this long on a
-busy disk. After that, the fork proceeds, and the child cannot use the ledger."""
+"""How long a fork waits for connections to close. Creating a ledger on a busy disk may take this
+long. Afterwards, the fork proceeds, and the child cannot use the ledger."""
 
 IMPORT_DEADLINE_S = 10.0
 """How long a fork waits for an import. An import from a cold disk takes seconds, but an import that

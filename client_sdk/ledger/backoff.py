@@ -11,8 +11,8 @@ BACKOFF_BASE_S = 1.0
 BACKOFF_CEILING_S = 3600.0
 """The maximum back-off. Each retry follows at a random time within an hour. If the uploads of a
 million devices fail, this makes a few hundred requests a second. Each upload has its own back-off,
-and is tried twice an hour on average: a device with four failing uploads makes eight requests an
-hour."""
+and is tried twice an hour on average. A device with four failing uploads therefore makes eight
+requests an hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of random delays: returns a random float between two given floats."""

@@ -1,13 +1,13 @@
-"""The budget ledger: what this device has spent, in billionths of epsilon and 10**-18 of delta.
+"""Records what this device has spent: epsilon in billionths, and delta in units of 10**-18.
 
 A charge records its day, but no budget period. The amount spent within a period, such as a week, is
 the sum over its days. A new registry with another kind of period therefore does not renew the
 budget. If the day of a charge is no longer known, the charge has a first and a last possible day,
 and counts towards every period that contains one of these days or a day between them.
 
-A charge and its report become durable together or not at all. The key of a charge, (metric,
-edition, window), allows only one report for each. A *slot* is a charge that is made because its
-window has begun, whether or not the app records an answer.
+A charge and its report become durable together or not at all. The key of a charge consists of
+metric, edition and window, and each key allows one report. A *slot* is a charge that is made
+because its window has begun, whether or not the app records an answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLOCK_BACK_S = 86_400
 caught up. A larger correction could let the device spend its budget twice."""
 
 NOTED_S = 3600
-"""The ledger's time is stored once in this many seconds at most: windows begin on the hour."""
+"""The minimum pause between two updates of the ledger's stored time. Windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -46,7 +46,7 @@ class Slot(IntEnum):
 
 
 class Periods(NamedTuple):
-    """The day of a charge, and the budget's window and the month that it counts towards."""
+    """The day, the budget's window and the month that a charge counts towards."""
 
     day: Window
     budget_window: Window
@@ -71,8 +71,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     if clock_s < seen_s - CLOCK_BACK_S:
         day = Window.at(WindowKind.DAY, seen_s).text
         raise ClockError(
-            f"the device's clock is before {day}, the day of the latest answer; nothing is recorded until that day: "
-            "set the clock"
+            f"the device's clock is before {day}, the day of the latest answer; set the clock, because nothing is "
+            "recorded until that day"
         )
     if clock_s // NOTED_S > seen_s // NOTED_S:
         connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))
@@ -85,7 +85,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 
 def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
-    """Charge a cost if all ceilings allow it, without queuing a report; return whether they do."""
+    """Charge a cost if all ceilings allow it; return whether they do. This queues no report."""
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
     allowed = not budget.exceeded(Spent(*spent_nanos(connection, periods), attos), cost)
     if allowed:
@@ -102,7 +102,7 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
 
 
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
-    """Return the spent billionths of epsilon: in the budget's window, the month, the lifetime."""
+    """Return the billionths of epsilon spent in the budget's window, in the month, and in total."""
     within_window, within_month = (
         _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
     )

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""Stored in place of the day of a charge that no longer counts towards any day, week or month, and
-in place of a sum's question."""
+"""Replaces the day of a charge that no longer counts towards any day, week or month. In a sum of
+charges, it also replaces the metric and the edition."""
 
 WIPED = (
     "queue",
@@ -46,8 +46,8 @@ WIPED = (
     "editions",
 )
 """The tables that opting out empties. They include ``editions``, which stores the questions that a
-collector has stopped: a collector could mark a device with a list of its own, and this mark must
-not outlast the user's consent.
+collector has stopped. A collector could mark a device with its own list of stopped questions, and
+this mark must not outlast the user's consent.
 """
 
 
@@ -89,14 +89,14 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data of questions without consent; return whether counts were deleted.
+    """Delete the data of questions without consent; return whether any counts were deleted.
 
     The secret is kept, because the other questions need it. If the user agrees again later and
     gives the same answer, the permanent answer is therefore the same, which reveals less than a new
     permanent answer would.
 
     Args:
-        connection: within a write transaction.
+        connection: the ledger, within a write transaction of the caller.
         is_covered: gets a question's name, and returns whether the user's consent covers the
             question.
 
@@ -118,7 +118,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether any charge has no report in the ledger, because it was erased or never sent."""
+    """Whether any charge has no report in the ledger, either waiting or sent."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -134,14 +134,14 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of ended windows by sums.
 
-    Only the first days of periods (days, weeks, months) that can still be charged are kept as the
-    day of a sum. A charge on another day is added to the sum of the latest such day before it,
+    Some periods (days, weeks or months) can still be charged. Each sum has the first day of such a
+    period as its day. A charge on another day is added to the sum of the latest such day before it,
     which is in the same periods. For instance, if today is Thursday the 10th, a charge of Tuesday
     is added to the sum of Monday, the first day of the week.
 
     Args:
-        connection: within a write transaction.
-        grace_days: how many days back from today windows may have ended that can still be charged.
+        connection: the ledger, within a write transaction of the caller.
+        grace_days: for how many days after its end a window can still be charged.
         metrics: the metrics whose charges are summed up; None means all.
 
     """

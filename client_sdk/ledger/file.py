@@ -1,7 +1,7 @@
-"""Creates, opens and checks the ledger: the SQLite file of a device.
+"""Creates, opens and checks the ledger, which is the SQLite file of a device.
 
 A file that is damaged, or that a newer version or another app has written, is refused and left
-unchanged: a new file in its place would let the device spend its budget again.
+unchanged, because a new file in its place would let the device spend its budget again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 FILE_NAME = "hearsay.sqlite3"
 
 APPLICATION_ID = 0x48727361
-"""The number by which SQLite identifies the application that owns a file: "Hrsa"."""
+"""The number, "Hrsa" in ASCII, by which SQLite identifies the application that owns a file."""
 
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits while another process uses the file: longer than the fsync of a
-commit, but not as long as `record` may take."""
+"""How long one statement waits while another process uses the file. The fsync of a commit takes
+less time, and `record` may take more."""
 
 SECRET_BYTES = 32
-"""The length of the secret: the same as a digest of `client_sdk.answers.prf_coins`."""
+"""The length of the secret, which is also the length of an HMAC-SHA-256."""
 
 TEMPORARY_SUFFIX = ".new"
 """The suffix of a new file's name until the file is a complete ledger."""
@@ -40,7 +40,7 @@ TEMPORARY_SUFFIX = ".new"
 # queue.leaves: the Unix time at which the report is to be sent.
 # retries: an upload without a row in this table is due.
 # registries, problems: for people who inspect the ledger.
-# editions: the editions of all registries; ``stopped`` is 1 if a collector has stopped one.
+# editions: the editions of all registries; ``stopped`` is 1 if a collector has stopped the edition.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
@@ -141,7 +141,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     Raises:
         LedgerError: if there is no such file, or it is not a valid ledger of this app.
         sqlite3.Error: if the file cannot be read.
-        OSError: if the file cannot be made.
+        OSError: if the file cannot be created.
 
     """
     if not exists(path):
@@ -204,7 +204,7 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def uri_of(path: PurePath) -> str:
-    """Return the URI that makes SQLite open the existing file at an absolute path, for writing.
+    """Return the URI with which SQLite opens the existing file at an absolute path for writing.
 
     For a path on a Windows share, the server's name becomes part of the path, because SQLite
     refuses URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
@@ -230,7 +230,7 @@ def connect(place: str) -> sqlite3.Connection:
 def make(path: Path, app: str) -> None:
     """Create a complete ledger under a temporary name, then rename it.
 
-    Therefore a file with the final name has been complete. If it is empty or truncated, it was
+    Therefore a file was complete when it got its final name. If it is empty or truncated, it was
     damaged later.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -250,7 +250,7 @@ def make(path: Path, app: str) -> None:
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
     """Create the tables of an empty ledger.
 
-    ``file_origin`` is stored, so that a copy, which must not spend the same budget, is detected.
+    ``file_origin`` is stored to detect copies, which must not spend the same budget.
     """
     connection.executescript(_SCHEMA)
     machine = None if file_origin.inode is None else origin.machine_id(app)

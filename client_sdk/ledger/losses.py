@@ -1,7 +1,7 @@
 """Counts the answers that were lost before they became reports, in memory and in the ledger.
 
-Only the reason of a loss is stored, not the question. The counts are written to the ledger's file
-once a minute at most, because an app may lose many answers: it may record a thousand times a day,
+Only the reason for a loss is stored, not the question. The counts are written to the ledger's file
+at most once a minute, because an app may lose many answers: it may record a thousand times a day,
 although the budget allows one report.
 """
 
@@ -52,7 +52,7 @@ class Losses:
             return time.monotonic() - self._stored_s >= STORE_EVERY_S
 
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
-        """Write the counts into the ledger's file, in a write transaction; return them.
+        """Write the counts to the ledger's file, within the caller's transaction; return them.
 
         After opting out, when there is no secret, nothing is written.
         """
@@ -76,7 +76,7 @@ class Losses:
             self._counts.clear()
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
-        """Return how many reports and answers were lost, by reason, in file and memory."""
+        """Return the numbers of lost reports and answers by reason, from file and memory."""
         stored = status.dropped(connection)
         with self._lock:
             return dict(Counter(stored) + self._counts)

@@ -1,4 +1,4 @@
-"""Tells a ledger's file from a copy, by inode, creation time, file system and machine.
+"""Distinguishes a ledger's file from a copy by inode, creation time, file system and machine.
 
 A copy on another disk may happen to have the same inode number as the original. But its creation
 time, called its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth,
@@ -77,7 +77,7 @@ def origin_of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth on macOS and the BSDs; None on Windows, which may state a deleted file's."""
+    """Return the birth on macOS and the BSDs; None on Windows, where it may be a deleted file's."""
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
 
@@ -102,8 +102,8 @@ def _file_system(path: Path) -> str | None:
     """Return the id of a file's file system; None if the id may change.
 
     Some file systems have a permanent id, which they got when they were created. Others (XFS, F2FS,
-    FAT, and those of macOS) return a device number instead, which may change when the machine
-    reboots, or 0. Such a number is recognized because it fits into 32 bits.
+    FAT, and those of macOS) return 0, or a device number, which may change when the machine
+    reboots. Such numbers are recognized because they fit into 32 bits.
     """
     number = 0
     if sys.platform != "win32":  # Windows has no such id

@@ -1,12 +1,12 @@
-"""Unsettled uploads in the ledger's file: creates, resends, settles and drops them.
+"""Creates, resends, settles and drops the uploads that the ledger's file stores.
 
 A report first waits in the `queue`. It is then put into an upload, whose body is stored before it
 is first sent, so that every attempt sends the same bytes with the same id. An upload is *settled*,
 and deleted, when the collector's verdict arrives; a second verdict has no effect.
 
 The collector's response to an upload decides only when this upload is sent again and what happens
-to its own reports. A temporarily refused report is sent again in an upload of its own: if it came
-with other reports, the collector would learn that they are from the same device.
+to its own reports. A temporarily refused report is sent again in an upload of its own. Otherwise,
+the collector would learn that the reports in this upload are from the same device.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Verdict
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads. Together, they take about 100,000 bytes, and suffice to
-resend each report of two full uploads separately. Every upload is settled or dropped eventually, so
-only a bug can exceed the limit. New uploads are not delayed at the limit, because the responses to
-other uploads must not affect their time."""
+"""The maximum number of unsettled uploads. This many uploads take about 100,000 bytes, and suffice
+to resend each report of two full uploads separately. Every upload is settled or dropped eventually,
+so only a bug can exceed the limit. New uploads are not delayed at the limit, because the responses
+to other uploads must not affect when they are sent."""
 
 MAX_SENT_ALONE = 4
-"""How often a temporarily refused report is sent again: about once on each of the four days when a
-daily report is accepted. A collector that gets its new registry a day or two late still receives
-most reports. A collector that always refuses gets each report four more times."""
+"""How often a temporarily refused report is sent again. Daily reports are accepted on four days,
+and are sent again about once on each. A collector that gets its new registry a day or two late
+still receives most reports. A collector that always refuses gets each report four more times."""
 
 STARVED_S = 86_400
 """After an upload has been due for this long, it is sent before any new upload. Otherwise, a
 program that runs for a second at a time and always has new reports would never resend it."""
 
 MAX_LATE_ATTEMPTS = 40
-"""The maximum number of attempts to deliver an upload after its windows have closed according to
-the device's clock, which may be wrong for a while. With the back-off, they take most of a day."""
+"""The maximum number of attempts to deliver an upload after its windows have closed. With the
+back-off, they take most of a day, because the device's clock may be wrong for a while."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
 """The ``groups`` of reports if no question has a purpose: any reports may share an upload."""
@@ -69,9 +69,9 @@ def new_parcel(
     """Make an upload of unsent reports; if ``hurried``, do not wait for their random times.
 
     The reports are chosen and ordered at random, so that their order reveals nothing. ``groups``
-    maps questions to their purposes. Only reports with equal purposes share an upload: if a user
-    withdraws one purpose, reports of other purposes must not be lost. Return None if no report is
-    due, or if an earlier upload has been due for a day and must be sent instead.
+    maps questions to their purposes. Only reports with equal purposes share an upload, so that
+    reports of other purposes are not lost if the user withdraws one purpose. Return None if no
+    report is due, or if an earlier upload has been due for a day and must be sent instead.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
@@ -183,7 +183,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload; if there are too many, drop and count those whose windows close first."""
+    """Store a new upload. If there are too many, drop and count those whose windows close first."""
     upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))

@@ -18,19 +18,20 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 1000
 """The maximum number of reports in the queue. Ten daily metrics would need a hundred days to fill
-it, but windows close after three days: a longer queue is a sign of an error, which must not fill
-the user's disk. Reports that wait until their window has ended have a separate limit of the same
-size, so that other reports cannot displace the reports of questions with a fill."""
+it, but windows close after three days. A longer queue is therefore a sign of an error, which must
+not fill the user's disk. Reports that wait until their window has ended have a separate limit of
+the same size, so that other reports cannot displace the reports of questions with a fill."""
 
 SPREAD_S = 60.0
 """A report is sent at a random time within a minute, so that its arrival does not reveal when the
-user did something. If this time is farther ahead, the clock was set back: send the report now."""
+user did something. If the time is farther ahead, the clock was set back: send the report at
+once."""
 
 
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
-"""Reasons for dropping a report that are not codes of refusals."""
+"""Reasons for dropping a report, in addition to the codes of refusals."""
 
 
 class Leaving(NamedTuple):
@@ -71,14 +72,14 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return when the next report is due; None if no report has its random time in the future."""
+    """Return when the next report is due; None if no report's random time is in the future."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return when held-back reports are next released: a list with one Unix time, or none."""
+    """Return the next release time of held-back reports, as a list with one Unix time or none."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 
@@ -99,7 +100,7 @@ def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
 
 
 def deadline(report: Report) -> int:
-    """Return the Unix seconds after which no collector accepts a report."""
+    """Return the Unix time after which no collector accepts a report."""
     return Window.parse(report.window).ends_at + GRACE_S
 
 

@@ -1,4 +1,4 @@
-"""The registries that this ledger was used with, and the questions that collectors have stopped.
+"""Stores the registries that the app has used, and the questions that collectors have stopped.
 
 A stored registry explains the ledger's reports. It ships inside the app and is the same on every
 device, so it says nothing about a user. It is stored compressed, and opting out deletes it.
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import MetricEdition
 
 MOST_KEPT: Final = 20
-"""The maximum number of stored registries: enough to explain the reports of several years. They
-take less than 100 kB, or a few MB with a thousand vectors of kind ``nearest``.
-"""
+"""The maximum number of stored registries. This many explain the reports of several years. They
+take less than 100 kB, or a few MB with a thousand vectors of kind ``nearest``."""
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""The longest possible exchange with the collector, `client_sdk.sending.timing.DEADLINE_S`. An
+"""The longest possible exchange with the collector (`client_sdk.sending.timing.DEADLINE_S`). An
 upload that is being sent is due again after this time, even if its process is killed. Until then,
 other processes send it only in a flush. The collector counts an upload only once."""
 
@@ -22,8 +22,8 @@ other processes send it only in a flush. The collector counts an upload only onc
 class Retry(NamedTuple):
     """The id of an unsettled upload, and the Unix time ``due_s`` at which it is sent again.
 
-    ``not_before_s`` is the earliest time that the collector allows or, until a refused report is
-    first resent, ``due_s``. ``tried_s`` is the time of the latest attempt; None before the first.
+    ``not_before_s`` is the earliest time that the collector allows (``due_s`` until a refused
+    report is first resent), and ``tried_s`` the time of the latest attempt; None before the first.
     """
 
     upload: str

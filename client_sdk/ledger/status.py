@@ -1,4 +1,4 @@
-"""What a ledger contains, and how much of the budget is spent, for the app and its users."""
+"""Shows the app and its users what a ledger contains, and how much of the budget is spent."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
 
 
 def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the spent and remaining amounts of all ceilings.
+    """Return what is spent and what remains under each ceiling.
 
     Args:
-        connection: within a transaction.
+        connection: the ledger, within a transaction of the caller.
         budget: the ceilings.
         periods: the current periods.
         window_nanos: the cost of all questions in one window, in billionths of epsilon. From this,

@@ -1,4 +1,4 @@
-"""The ledger thread: it owns a process's connection to the ledger, and does one job at a time.
+"""The ledger thread, which owns a process's connection to the ledger and does one job at a time.
 
 A *job* is a function that uses the connection. A caller chooses how long to wait for its job. If
 the caller gives up before the thread begins to commit, nothing is changed. If the commit itself
@@ -43,7 +43,7 @@ MAX_LEFT = 64
 calls in the few seconds that a disk may hang."""
 
 AGAIN_S = 0.1
-"""The pause before jobs that wait in memory are tried again, because another process uses the
+"""The pause before blocked jobs are tried again. A job is blocked if another process uses the
 ledger."""
 
 LAST_TRY = 0.8

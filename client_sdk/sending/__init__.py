@@ -1,5 +1,5 @@
-"""Sends waiting reports: when, in which uploads, and what follows from each response.
+"""Sends waiting reports. Decides when to send them, in which uploads, and how to treat responses.
 
-This package imports the modules of answers, the ledger, the host and the protocol, and
-`client_sdk.results`. Only `transport` imports the library ``requests``.
+This package imports only `client_sdk.answers`, `client_sdk.ledger`, `client_sdk.host`,
+`client_sdk.protocol` and `client_sdk.results`. Only `transport` imports the library ``requests``.
 """

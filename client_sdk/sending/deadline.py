@@ -32,8 +32,8 @@ class ExchangeDeadline:
         flushes at its exit.
 
         Raises:
-            TimeoutError: if the exchange took longer, even if there is a response, because a
-                response that was cut short may look complete.
+            TimeoutError: if the exchange took longer than the limit, even if there is a response,
+                because a response that was cut short may look complete.
 
         """
         timer = threading.Timer(self._limit_s, self._cut)
@@ -65,7 +65,7 @@ class ExchangeDeadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Keep a second handle of the connection to be cut, because TLS takes over the first."""
+        """Keep a second handle of the connection for `_cut`, because TLS takes over the first."""
         with self._lock:
             self._connection = connection.dup()
         if self._is_over:

@@ -96,7 +96,7 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """Run as the helper of a ledger, unless another one runs: send what is due now or soon.
+    """Run as the helper of a ledger, unless one is running. Send the reports that are due soon.
 
     ``held`` is the descriptor of the lock file if this process was started with the lock; None
     otherwise.
@@ -122,7 +122,8 @@ class BriefLedger:
         """Do work within a transaction of its own; return the value that the work returns.
 
         Raises:
-            LedgerError: if the ledger cannot be used, or another process uses it for seconds.
+            LedgerError: if the ledger cannot be used, or another process uses it for several
+                seconds.
 
         """
         for _ in range(_TRIES):
@@ -173,7 +174,7 @@ def send(  # noqa: PLR0913 tests pass other clocks
 
 
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
-    """Return an upload of new reports that are due or, without any, an upload to send again.
+    """Return an upload of new reports that are due or, if there are none, an upload to send again.
 
     No report is sent if a program that started after this helper has stored that the user does not
     agree. Both use transactions, so that the program stores this either before or after this

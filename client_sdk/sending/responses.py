@@ -1,4 +1,4 @@
-"""Interprets the response to an upload: accepted, rejected, or to be sent again. Does no IO.
+"""Decides from the response whether an upload is settled, rejected or sent again. Does no IO.
 
 An upload is given up only if the response proves that the collector itself rejects these bytes. Any
 other response may come from another server on the way, such as a proxy or a Wi-Fi login page, and
@@ -83,7 +83,7 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
     Args:
         reply: the response, or the reason why there is none; None if the reason is unknown.
         reports: the number of reports that were sent.
-        now_s: the current Unix time. A ``Retry-After`` date is converted into a delay from it.
+        now_s: the current Unix time. A ``Retry-After`` date becomes a delay from this time.
 
     """
     if not isinstance(reply, Reply):

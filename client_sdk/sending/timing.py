@@ -31,10 +31,9 @@ LONGEST_REST_S = 3600.0
 
 
 LIFE_S = 120.0
-"""How long a helper runs, not counting its last request. It sends reports that are due in this
-time: a report is due within a minute, and a report that becomes due during a request, which takes a
-minute at most, is due within another minute. If reports are due later, another helper sends
-them."""
+"""How long a helper runs, not counting its last request. A report is due within a minute. If it
+becomes due during a request, which takes at most a minute, it is due within another minute. If
+reports are due later than this, another helper sends them."""
 
 HEAD_START_S = 2.0
 """How long a program that uses a helper waits before it sends what earlier programs have left. Most
@@ -155,7 +154,7 @@ class Departures:
         return news, None if wake is None else wake.retry
 
     def part(self, upload: str, now_s: float) -> None:
-        """Delay the next retry of any other upload than this one, which was just sent."""
+        """Delay the next retry of every upload except this one, which was just sent."""
         self._latest = upload
         self._apart_s = now_s + self.uniform(0.0, APART_S)
 

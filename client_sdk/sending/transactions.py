@@ -1,4 +1,4 @@
-"""One attempt to send: finds an upload, sends it, and applies the outcome to the ledger.
+"""Finds an upload, sends it once, and applies the outcome to the ledger.
 
 The uploader's thread and the helper process use these functions. Each function that takes a
 connection runs within a transaction of its own.

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The maximum size of a response, as for an upload. A verdict on 256 refused reports needs a
-quarter of it."""
+"""The maximum size of a response, which is also the maximum size of an upload. A verdict on 256
+refused reports needs a quarter of it."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -27,25 +27,22 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers except the one with the upload key. They are the same on every device: versions or
-languages would distinguish devices."""
+"""All headers except the one with the upload key. They are the same on every device, because
+versions or languages would distinguish devices."""
 
 
 class Transport(Protocol):
     """An object that can deliver an upload to a collector."""
 
     def post(self, body: bytes) -> Reply | Failure | None:
-        """Deliver the body of an upload once; return the response.
-
-        If there is no response, return the reason why, or None if it is unknown.
-        """
+        """Deliver an upload once; return the response or, if known, why there is none."""
 
 
 class HttpTransport:
     """Delivers uploads to a collector over HTTP.
 
-    Each upload uses a new connection: a shared one would show that uploads come from one device,
-    and would be inherited by child processes.
+    Each upload uses a new connection. A shared connection would show that uploads come from one
+    device, and child processes would inherit it.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
@@ -104,7 +101,7 @@ class HttpTransport:
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
-    """Make a deadline cut the connections that a session opens, once it has passed."""
+    """Make a deadline cut the connections that a session opens, once the deadline has passed."""
     from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):

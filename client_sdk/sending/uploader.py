@@ -68,7 +68,8 @@ class Uploader:
             schedule: does the work that is due by the calendar, and knows the user's consent.
             clock: returns the Unix time, from which windows are computed.
             uniform: returns a random delay between two numbers of seconds.
-            watch: calls the app as the budget is spent; None if the app wants no such call.
+            watch: calls the app when the spent budget reaches a fraction; None if the app wants no
+                such call.
 
         """
         self.problem: str | None = None
@@ -127,8 +128,8 @@ class Uploader:
         """Send new reports now; if there are none, send one upload again before its planned time.
 
         Delays that the collector has requested still apply, and so does the random pause between an
-        upload and the retry of another one. A flush waits for the requests that it starts, but not
-        for a later planned time: it ends as soon as nothing more can be sent now, or after
+        upload and the retry of another upload. A flush waits for the requests that it starts, but
+        not for a later planned time. It ends as soon as nothing more can be sent now, or after
         ``timeout_s`` seconds.
         """
         with self._changed:
@@ -172,7 +173,7 @@ class Uploader:
             return None
 
     def stop(self, then: Callable[[], None] = lambda: None) -> None:
-        """Send nothing more. Call ``then`` now, or in the thread after a request in progress."""
+        """Send nothing more. Call ``then`` now or, during a request, in the thread after it."""
         with self._changed:
             self._stopped = True
             self._then = then

@@ -81,7 +81,7 @@ def test_a_value_outside_is_refused_by_its_name_alone(changes: dict[str, object]
 def test_a_missing_feature_is_named_and_other_keys_are_ignored() -> None:
     model, answer = ShippedModel.from_document(document()), {"age": 5, "sex": "f", "health": "fair"}
     assert model.score(answer | {"label": True}) == model.score(answer)
-    with pytest.raises(OutsideDomainError, match="a value of age, sex, health"):
+    with pytest.raises(OutsideDomainError, match="a value for each of age, sex, health"):
         model.score({"age": 5})
 
 

@@ -92,7 +92,7 @@ def test_in_memory_it_adds_up_too() -> None:
         ("m", 31415.5, OutsideDomainError, "a whole number from 0 to 9"),
         ("m", True, OutsideDomainError, "a whole number from 0 to 9"),
         ("m", "31415", OutsideDomainError, "a whole number from 0 to 9"),
-        ("yes", 31415, OutsideDomainError, r"expects an answer by record\(\), because a boolean cannot be counted"),
+        ("yes", 31415, OutsideDomainError, r"expects record\(\), because a boolean cannot be counted"),
         ("unknown", 31415, UnknownMetricError, "it defines: m, yes"),
     ],
 )

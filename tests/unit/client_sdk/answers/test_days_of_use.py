@@ -187,7 +187,7 @@ def test_a_paced_device_remembers_days_also_in_windows_in_which_it_is_not_asked(
 @pytest.mark.parametrize(
     ("metric", "error", "said"),
     [
-        ("yes", OutsideDomainError, r"'yes' expects an answer by record\(\), because a boolean cannot be counted"),
+        ("yes", OutsideDomainError, r"'yes' expects record\(\), because a boolean cannot be counted"),
         ("n", OutsideDomainError, r"'n' expects count\(\)"),
         ("unknown", UnknownMetricError, "it defines: m, yes, n"),
     ],

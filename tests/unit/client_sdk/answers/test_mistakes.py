@@ -229,7 +229,7 @@ def test_a_call_for_a_metric_of_another_kind_says_so_without_raising(caplog: pyt
         assert device.active("taps") is Recorded.UNKNOWN
         hostile: Any = Hostile()
         assert device.record(hostile, value=True) is Recorded.UNKNOWN
-    for said in ("'dark_mode' expects an answer by record()", "'days' expects active()", "'taps' expects count()"):
+    for said in ("'dark_mode' expects record()", "'days' expects active()", "'taps' expects count()"):
         assert said in caplog.text
 
 

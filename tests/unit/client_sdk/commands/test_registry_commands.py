@@ -67,7 +67,7 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     path = write(tmp_path, registry_text(a=BOOLEAN))
     assert main(["check", "--registry", str(path)]) == 0
     assert capsys.readouterr().out == (
-        f"{path} is valid: 1 question in acme; the budget pays for a first answer to each\n"
+        f"{path} is valid: 1 question in acme; the budget pays for at least one answer to each\n"
         f"{path}: above the limits: budget; accepted because: It exists in tests only.\n"
     )
 
