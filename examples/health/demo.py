@@ -46,14 +46,14 @@ Answers = Mapping[str, bool | str | float]
 
 
 @click.command()
-@click.option("--devices", type=click.IntRange(1), help="How many people to ask; all 5,638 of year 1 by default.")
+@click.option("--devices", type=click.IntRange(1), help="How many people to simulate.  [default: all 5,638 of year 1]")
 @click.option(
     "--html",
     metavar="FILE",
     type=click.Path(path_type=Path),
     default=Path("report.html"),
     show_default=True,
-    help="Where to write the report as a page.",
+    help="The file for the report as a page.",
 )
 def main(devices: int | None, html: Path) -> None:
     """Simulate one device for each person of year 1, and print estimates beside true values."""
@@ -75,7 +75,7 @@ def main(devices: int | None, html: Path) -> None:
 
 
 def read_people() -> list[Answers]:
-    """Return the answers of each person of year 1; an unknown answer is left out."""
+    """Return the answers of each person in year 1. Unknown answers are left out."""
     with ANSWERS.open(newline="", encoding="utf-8") as file:
         return [answers_of(row) for row in csv.DictReader(file) if row["year"] == "1"]
 
@@ -206,7 +206,7 @@ def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, fl
     for entry in figures.get("mean", ()):
         yield "mean", fmean(min(max(truth, least), greatest) for truth in truths), entry
     for entry in figures.get("share", ()):
-        # the share of no is one minus the share of yes, so only one interval is counted
+        # the share of no is one minus the share of yes, so only the interval of yes is counted
         if entry["value"] is not False:
             label = "yes" if entry["value"] is True else entry["value"]
             yield label, truths.count(entry["value"]) / len(truths), entry

@@ -20,7 +20,7 @@ from estimator.rehearsal.ground_truth import read_csv
 HERE = Path(__file__).parent
 SEED = 7
 FIRST_DAY = 15
-"""Year 1 of the experiment is the window 2026-11-16, which is this number plus 1.
+"""Year 1 of the experiment becomes the window 2026-11-16, whose day is this number plus 1.
 """
 
 

@@ -1,7 +1,7 @@
-"""A logistic regression, learned in rounds from gradients that devices report privately.
+"""Learns a logistic regression in rounds, from gradients that devices report privately.
 
-`features_of` and `gradient_of` run on the device, and `next_theta` runs at the analyst's. `play`
-runs all of them for the people of the health example. It draws reports from the mechanism's
+`features_of` and `gradient_of` run on the device, and `next_theta` runs on the analyst's machine.
+`play` runs all three for the people of the health example. It draws reports from the mechanism's
 distribution instead of simulating devices:
 
     .venv/bin/python -m examples.rounds.learn
@@ -47,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def features_of(row: Mapping[str, str]) -> list[float]:
-    """Return a device's features, as numbers from -1 to 1 that are about 0 for usual people.
+    """Return a device's features, as numbers from -1 to 1 that are about 0 for most people.
 
     The scales are guesses that were made before anybody answered. Like theta, they are part of the
     app.
@@ -73,12 +73,12 @@ def gradient_of(theta: Sequence[float], features: Sequence[float], *, label: boo
 
 
 def next_theta(theta: Sequence[float], mean_gradient: Sequence[float]) -> list[float]:
-    """Return the parameters of the next release: a step against the estimated mean gradient."""
+    """Return the parameters of the next release, one step against the estimated mean gradient."""
     return [weight - STEP * slope for weight, slope in zip(theta, mean_gradient, strict=True)]
 
 
 def area(scores: Floats, labels: Sequence[bool]) -> float:
-    """Return the AUC: how often a person with the label has a higher score than one without."""
+    """Return the AUC: how often a person with the label scores higher than a person without."""
     positive = np.array(labels)
     ranks = np.argsort(np.argsort(scores)) + 1
     yes = int(positive.sum())
@@ -86,7 +86,7 @@ def area(scores: Floats, labels: Sequence[bool]) -> float:
 
 
 def people(seed: int) -> tuple[list[tuple[list[float], bool]], list[tuple[list[float], bool]]]:
-    """Return the features and labels of people to learn from, and of other people for the test."""
+    """Return the features and labels of the people to learn from, and those of the test."""
     with PEOPLE.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["physical_limitation"]]
     persons = sorted({row["person"] for row in rows})
@@ -106,7 +106,7 @@ def registry_at(epsilon: float) -> Registry:
 
 
 def play(rounds: int, devices: int, epsilon: float | None, seed: int) -> float:
-    """Learn in rounds, and return the AUC for other people than those learned from.
+    """Learn in rounds, and return the AUC for the people of the test.
 
     Each device answers in one round, so it spends epsilon once. An epsilon of None means no
     privacy.
@@ -133,7 +133,7 @@ def reported_mean(
     number: int,
     generator: np.random.Generator,
 ) -> list[float]:
-    """Return the mean in a day's report, if ``counts`` devices recorded each gradient."""
+    """Return the mean that a report estimates if ``counts[i]`` devices recorded gradient i."""
     metric, window = registry.metric(METRIC), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
     channel = metric.channel.in_window(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors

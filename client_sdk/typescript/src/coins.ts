@@ -23,7 +23,7 @@ export class WordCoins implements Coins {
     return this.word() < numerator;
   }
 
-  /** Words from the largest multiple of the bound upwards are rejected: their remainders would favor low integers. */
+  /** Words at or above the largest multiple of the bound are drawn again: their remainders would favor low integers. */
   below(bound: bigint): bigint {
     const unbiased = COIN_SCALE - (COIN_SCALE % bound);
     for (;;) {

@@ -22,7 +22,7 @@ export interface DomainDefinition {
   readonly scale?: string;
   readonly max_items?: number;
   readonly prototypes?: string;
-  /** For a pair of a group and a number: the number of points to one of which the number is rounded. */
+  /** For a pair of a group and a number: how many grid points there are, to one of which the number is rounded. */
   readonly points?: number;
   readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
 }
@@ -45,7 +45,7 @@ export interface CompiledMetric {
   readonly integers: Integers;
   /** The edition of the question's reports; with strata, of the reports from devices without a listed stratum. */
   readonly edition: string;
-  /** A digest of what a user agrees to when agreeing to the question, except the cost of a report. */
+  /** A digest of the terms on which a user agrees to the question, except the cost of a report. */
   readonly terms: string;
   /** The edition of each public stratum, such as `platform=ios`. */
   readonly strata?: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /**
- * Asks for consent in Node: on the terminal. The choice is stored in a file next to the ledger, where `forget` leaves
+ * Asks for consent on the terminal, in Node. The choice is stored in a file next to the ledger, where `forget` leaves
  * it.
  */
 
@@ -20,7 +20,7 @@ interface NodeSettings {
   readonly collector: string;
   /** The app's folder, as for a `Telemetry`. */
   readonly dataDir: string;
-  /** The app's own variable, such as NOTES_TELEMETRY: 1 agrees to everything, any other value suppresses telemetry. */
+  /** The app's own variable, such as NOTES_TELEMETRY. 1 agrees to everything; any other value suppresses telemetry. */
   readonly variable?: string;
 }
 
@@ -97,7 +97,7 @@ export function terminal(statement?: string): Prompt {
 }
 
 /**
- * Return the answer that a user typed as a whole word, or as a first letter if it is unique.
+ * Return the answer that a user typed, as a whole word or as a unique first letter.
  *
  * For any other input, return undefined, so that no answer is easier to give than another.
  */
@@ -108,8 +108,8 @@ export function typedAnswer<Answer extends string>(line: string, words: Readonly
 }
 
 /**
- * Whether this program may read from its terminal: the system would stop a program in the background. Known on
- * Linux only.
+ * Whether this program may read from its terminal. The system would stop a program in the background. Only Linux tells
+ * whether it is in the background.
  */
 function isInForeground(): boolean {
   try {

@@ -12,7 +12,7 @@ export { SUPPRESSED, type Consent, type Decision, type Rule } from "./decision.j
 /** The questions, as `hearsay-client compile` writes them. */
 export type Registry = CompiledRegistry<unknown, unknown>;
 
-/** The terms of a question that a user agrees to. The agreement also covers lower costs. */
+/** The terms on which a user agrees to a question. The agreement also covers lower costs. */
 export type Terms = readonly [meaning: string, nanos: number, attos: number];
 
 /** The user's choice, and the terms that the user saw. The Python SDK writes the same document. */
@@ -22,7 +22,7 @@ export interface Choice {
   readonly day: string;
   /** The collector's host. */
   readonly host: string;
-  /** The app's ceilings, in billionths of epsilon or in units of 10^-18 of delta. */
+  /** The app's ceilings, in billionths of epsilon or, for delta, in units of 10^-18. */
   readonly ceilings: Readonly<Record<string, number>>;
   /** Each question that the user agreed to, with its terms. */
   readonly agreed: Readonly<Record<string, Terms>>;
@@ -113,7 +113,7 @@ export function standing(choice: Choice | undefined, registry: Registry, host: s
   return { consent, rule: "choice", by, withheld, undecided: withheld.filter(isNewTo(choice.declined)) };
 }
 
-/** Return a question's terms. Costs beyond 2^53 are rounded, but in the same way when the user agrees as later. */
+/** Return a question's terms. Costs beyond 2^53 are always rounded in the same way. */
 function termsOf({ terms, nanos, attos }: CompiledMetric): Terms {
   return [terms, Number(nanos), Number(attos)];
 }

@@ -3,7 +3,7 @@
  *
  * Each commit creates a new file `state.N`, with the next number N. The file is first written to disk under another
  * name, a draft, and then linked to its final name. If two processes both try to commit N, one link fails, and its
- * process repeats its work on the other's state. No lock is needed, which a killed process could leave behind.
+ * process repeats its work on the other's state. There is no lock, because a killed process could leave a lock behind.
  *
  * A process may also be paused for so long that others have committed later states and deleted N, so that its link
  * succeeds although its state is out of date. Therefore each commit adds a random mark to the state. If the latest
@@ -20,7 +20,7 @@ import { HearsayError } from "./errors.js";
 import { contradicts, mark, originOf, type Origin } from "./origin.js";
 import type { State, Store } from "./state.js";
 
-/** A state contains the marks of this many latest commits: far more than others make between two steps of a process. */
+/** A state contains the marks of this many latest commits. Others make far fewer between two steps of a process. */
 const MARKS = 256;
 
 /**
@@ -59,7 +59,7 @@ export class FileStore implements Store {
     return (await this.#latest().catch(rethrown)) > 0;
   }
 
-  /** As `Store` says. The calls of one process run one after another. */
+  /** Implements `Store`. The calls of one process run one after another. */
   transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
     const turn = this.#turn.then(() => this.#commit(work)).catch(rethrown);
     this.#turn = turn.catch(() => undefined);

@@ -45,7 +45,7 @@ export interface Kit<Own extends Settings> {
   /**
    * Ask the user about all undecided questions, store the choice, and return the decision.
    *
-   * `language` selects the sentences. `prompt` asks in the app's own way: it gets the names of the questions and the
+   * `language` selects the sentences. `prompt` asks in the app's own way. It gets the names of the questions and the
    * lines to show. If it returns undefined, the user is asked again at the next start.
    */
   readonly ask: (registry: Registry, settings: Own & { readonly language?: string; readonly prompt?: Prompt }) => Promise<Decision>;

@@ -9,7 +9,7 @@ import type { CompiledBudget, CompiledMetric, WindowKind } from "./compiled.js";
 import { keyOf, type State } from "./state.js";
 import { DAY_S, windowOn, type Window } from "./window.js";
 
-/** The year 9999, of which no collector accepts reports. A ledger that stored this time could not be used again. */
+/** The start of 9999, for which no collector accepts reports. A ledger that stored this time could not be used again. */
 const ABSURD_S = 253_370_764_800;
 
 /** How far a clock may be set back. The ledger's time pauses until the clock has caught up. */

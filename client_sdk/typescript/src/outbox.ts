@@ -6,21 +6,21 @@ import { STOPPED, decodeStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow } from "./window.js";
 import { REFUSALS, decodeVerdict, reportOf } from "./wire.js";
 
-/** The maximum number of reports in an upload: with the longest names, far below what a closing page may send. */
+/** The maximum number of reports in an upload. Even with the longest names, a closing page may send far more. */
 const MOST_REPORTS = 64;
 
 /** The maximum number of reports in the queue. A longer queue is a sign of an error, and must not fill the disk. */
 const MOST_WAITING = 1000;
 
-/** A report that waits for the end of its window is sent at a random time in the six hours after that. */
+/** A report that waits for the end of its window is sent at a random time in the six hours after the end. */
 const RELEASE_SPREAD_S = 6 * 3600;
 
 /** How long a request may take, in seconds. */
 export const TIMEOUT_S = 20;
 
 /**
- * After an upload, another one is retried only after up to a quarter of an hour, so as not to link the two. A flush
- * does not wait.
+ * After an upload, the retry of another upload waits for up to a quarter of an hour, so that the collector cannot link
+ * the two. A flush does not wait.
  */
 const APART_S = 900;
 
@@ -30,9 +30,8 @@ const HOUR_S = 3600;
 const MOST_ATTEMPTS = 40;
 
 /**
- * How often a temporarily refused report is sent again, as in the Python SDK: each time in an upload of its own, at a
- * random time. If it came with other reports, or directly after the refusal, the collector would learn that they are
- * from the same device.
+ * How often a temporarily refused report is sent again, as in the Python SDK. Each time, it is sent at a random time in
+ * an upload of its own. Otherwise, the collector could link it to other uploads or reports of the same device.
  */
 const MOST_ALONE = 4;
 
@@ -49,8 +48,8 @@ export type Reply =
   | undefined;
 
 /**
- * The outcome of an upload: `refused` if some reports were not counted, `noted` if another tab has already stored
- * it.
+ * The outcome of an upload: `refused` if some reports were not counted, `noted` if another tab has already stored the
+ * outcome.
  */
 export type Outcome = "sent" | "refused" | "waiting" | "noted";
 
@@ -99,8 +98,7 @@ export function isHeld({ sent, queue }: State): boolean {
 }
 
 /**
- * Return when to look again for something to send: within a day at most, because of counts and of other tabs'
- * reports.
+ * Return when to look again for something to send. This is within a day, because of counts and of other tabs' reports.
  */
 export function dueS({ sent, queue }: State, nowS: number): number {
   const leaving = [...sent, ...queue].map(({ releaseS = 0 }) => releaseS);
@@ -176,7 +174,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Return the delay that a response requests, in seconds: at most an hour; 0 if it contains a date. */
+/** Return the seconds, up to an hour, that a response requests to wait; 0 if it names a date. */
 function retryAfterS(reply: Reply): number {
   const digits = /^\d+$/.exec(reply?.headers.get("Retry-After") as string); // "undefined" and "null" are not digits
   return Math.min(Number(digits), HOUR_S); // 0 for null

@@ -9,7 +9,7 @@ export function fraction(text: string): Rational {
   return [BigInt(numerator!), BigInt(denominator)];
 }
 
-/** Return the exact value of a number's decimal digits: 0.1 is one tenth. For other values and NaN, undefined. */
+/** Return the exact value of a number's decimal digits. 0.1 is one tenth, and NaN and other values are undefined. */
 export function exact(number: unknown): Rational | undefined {
   if (typeof number === "bigint") return [number, 1n];
   if (typeof number !== "number" || Number.isNaN(number)) return undefined;
@@ -21,15 +21,14 @@ export function exact(number: unknown): Rational | undefined {
 }
 
 /**
- * Return how many of `cells` equal steps from low to high the number is above low: (number - low) / (high - low) ·
- * cells.
+ * Return a number's position on a scale on which low is 0 and high is `cells`: (number - low) / (high - low) · cells.
  */
 export function position(number: Rational, low: Rational, high: Rational, cells: bigint): Rational {
   const [above, range] = [difference(number, low), difference(high, low)];
   return [above[0] * range[1] * cells, above[1] * range[0]];
 }
 
-/** Return the number that is `cells` of `all` equal steps from low to high. */
+/** Return the number at the position `cells` on a scale on which low is 0 and high is `all`. */
 export function between(low: Rational, high: Rational, cells: bigint, all: bigint): Rational {
   const range = difference(high, low);
   return [low[0] * range[1] * all + range[0] * cells * low[1], low[1] * range[1] * all];

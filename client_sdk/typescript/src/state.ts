@@ -13,7 +13,7 @@ export interface Waiting extends Report, Purposed {
   /** The Unix time before which the report is not sent. */
   releaseS?: number | undefined;
   /**
-   * How often the report was refused temporarily. It is then sent alone: the collector would recognize it, and
+   * How often the report was refused temporarily. It is then sent alone, because the collector would recognize it, and
    * learn that reports in the same upload are from the same device.
    */
   refused?: number;
@@ -55,7 +55,7 @@ export interface State {
   lifeAttos: string;
   /** The amount spent on each of the last days. */
   days: Record<number, string>;
-  /** The key is `metric edition window` of each report that was made; the value is the last day of the window. */
+  /** Maps `metric edition window` of each report that was made to the last day of the window. */
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];

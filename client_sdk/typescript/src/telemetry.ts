@@ -21,7 +21,7 @@ export type Recorded =
   | "counted"
   | "already_recorded"
   | "out_of_budget"
-  /** This device's storage is new. What was spent in this window, before storage was perhaps deleted, is unknown. */
+  /** This device's storage is new. If earlier storage was deleted, the amount spent in this window is unknown. */
   | "first_window"
   | "no_consent"
   /** The environment or the machine suppresses telemetry. */
@@ -65,13 +65,13 @@ export interface Options {
   readonly collector: string;
   readonly store: Store;
   /**
-   * Whether `collector` may be an http:// address of another machine. Allow it only within your own network: anyone on
-   * the path can read the reports and the key, and respond instead of the collector.
+   * Whether `collector` may be an http:// address of another machine. Allow it only within your own network, because
+   * anyone on the path can read the reports and the key, and respond instead of the collector.
    */
   readonly allowPlainHttp?: boolean;
   /**
-   * The user's consent: true for everything, or purposes such as `["usage"]`; or a decision from `ask` or `current` of
-   * the consent kit. Without consent, nothing is stored or sent.
+   * The user's consent: true for everything, purposes such as `["usage"]`, or a decision from `ask` or `current` of the
+   * consent kit. Without consent, nothing is stored or sent.
    */
   readonly consent?: Consent | Decision;
   /** This device's values of the registry's public variables. They are sent unperturbed. */
@@ -80,7 +80,7 @@ export interface Options {
   readonly uploadKey?: string;
   /** Whether reports are sent automatically, within a minute. */
   readonly sends?: boolean;
-  /** Whether a mistake of the app, such as an invalid answer, throws an error. Only for tests: users would see it. */
+  /** Whether a mistake, such as an invalid answer, throws an error. Only for tests: users would see the error. */
   readonly strict?: boolean;
   readonly clock?: () => number;
   readonly coins?: Coins;
@@ -108,8 +108,8 @@ const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 const NANOS = 1e9;
 
 /**
- * How long a function passed to `provide` may take, and how long the report with a random answer, which its result
- * may replace, is not sent even by a flush.
+ * How long a function passed to `provide` may take, and for how long even a flush does not send the report with the
+ * random answer that the function's result may replace.
  */
 const CALL_MS = 5_000;
 const HELD_S = 7;
@@ -139,8 +139,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #clock: () => number;
   #consent: Consent = false;
   /**
-   * The questions that the user has not agreed to, and those of them that the user has declined, whose data is
-   * deleted.
+   * The questions that the user has not agreed to. The data of the questions that the user has declined is deleted.
    */
   #withheld: readonly string[] = [];
   #declined: readonly string[] = [];
@@ -185,8 +184,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /**
    * The user's consent. Setting it to false stops all reports; `forget` also erases data.
    *
-   * If it is set to a new list of purposes, the waiting reports that the list does not cover are dropped, even if the
-   * consent is extended later. It is null while telemetry is suppressed.
+   * A new list of purposes drops the waiting reports that it does not cover, even if the consent is extended later.
+   * The consent is null while telemetry is suppressed.
    */
   get consent(): Consent {
     return this.#consent;
@@ -199,8 +198,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.#withheld = withheld;
     this.#declined = withheld.filter((name) => !undecided.includes(name));
     if (!this.#consent) return;
-    // Store the agreement at once, in a single transaction: a later transaction would undo what the user has decided in
-    // another tab since then. If there is no ledger, nothing is stored and none is created.
+    // Store the agreement at once, in a single transaction, because a later transaction would undo what the user has
+    // decided in another tab since then. If there is no ledger, nothing is stored and none is created.
     void this.#transact(() => undefined, agreesAnew).then(() => this.#provided.forEach((each) => void this.#call(each)));
   }
 
@@ -208,7 +207,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
    * Perturb an answer, charge it and queue its report. The promise never rejects, unless this object is strict.
    *
    * An answer outside the question's domain is replaced by a random answer, so that neither the result nor a missing
-   * report reveals this.
+   * report reveals the mistake.
    */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
     const metric = this.#ready(name, answer);

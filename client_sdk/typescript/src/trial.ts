@@ -1,8 +1,8 @@
 /**
- * A trial of an app: prints each step of an answer on the console as it happens.
+ * Runs a trial of an app, which prints each step of an answer on the console.
  *
  * Only modules written by `hearsay-client compile --trial` import this one, so that pages for users do not contain it.
- * Trials are for developers; no other part of the SDK shows true answers.
+ * Trials are for developers. No other part of the SDK shows true answers.
  */
 
 import { systemCoins } from "./coins.js";

@@ -68,7 +68,7 @@ function refusal(raw: unknown, reports: number): Refused {
   return { index: index as number, code: code as string };
 }
 
-/** Parse JSON, and refuse repeated members. `JSON.parse` keeps only the last of them, so that colons are missing. */
+/** Parse JSON, and refuse repeated members. `JSON.parse` keeps only the last of them, so that fewer colons remain. */
 function parse(body: string): unknown {
   try {
     const document: unknown = JSON.parse(body);

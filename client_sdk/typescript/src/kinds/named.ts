@@ -17,13 +17,14 @@ export const category: Kind = named;
 export const ordinal: Kind = category;
 
 /**
- * A set of values. The number of the channel's inputs decides what a device does:
+ * A set of values. What a device does depends on the number of the channel's inputs:
  *
- * - One input for each element, which is a value or a dummy: it pads its set to the maximum size with different
- *   dummies, and draws one of the set's elements, which is the input.
- * - As many inputs as values: it draws one of all values. The input is yes if the set contains the value, and otherwise
- *   no. Yes to value j is 2 j + 1, and no is 2 j.
- * - K * K inputs for K elements: it pads its set and draws two of the set's elements, a and b. The input is a * K + b.
+ * - With one input for each element (a value or a dummy), the device pads its set to the maximum size with different
+ *   dummies. It draws one element of the set, which is the input.
+ * - With as many inputs as values, the device draws one of all values. If the set contains value j, the input is
+ *   2 j + 1 (yes), and otherwise 2 j (no).
+ * - With K * K inputs for K elements, the device pads its set, and draws two of its elements, a and b. The input is
+ *   a * K + b.
  *
  * Nobody who sees a report knows what was drawn. The draw therefore protects the set in addition to the noise.
  */

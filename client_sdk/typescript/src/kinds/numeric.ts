@@ -70,7 +70,7 @@ function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string)
 /**
  * Draw one of the two grid points next to a number, with one coin. The nearer point is more likely.
  *
- * A number outside the range is invalid or, with `clip`, counts as the nearer end. Grid points have equal distances,
+ * A number outside the range is invalid or, with `clip`, counts as the nearer end. Grid points are equally spaced,
  * either as numbers x or as log(1 + x).
  */
 function onGrid(

@@ -1,5 +1,5 @@
 /**
- * Balanced designs: a report names a block of s values. Every pair of values is contained in equally many blocks.
+ * Balanced designs: a report names a block of s values. All pairs of values are contained in the same number of blocks.
  *
  * Sources: Park, Nam & Lee 2023, section IV; Wilson 1972, "Cyclotomy and difference families in elementary abelian
  * groups", section 3 (blocks for a prime number of points).

@@ -52,8 +52,8 @@ export const squareWave: Mechanism = (integers) => {
 };
 
 /**
- * Return the channel in which only some inputs, at uneven distances, are places (knots). The first coin selects one of
- * the two knots around the input, and the second coin selects the symbol.
+ * Return the channel in which only some inputs, which are unevenly spaced, are places (knots). The first coin selects
+ * one of the two knots around the input, and the second coin selects the symbol.
  */
 export const optimalMean: Mechanism = (integers): Channel => {
   const steps = list(integers, "steps").map(Number);

@@ -34,8 +34,9 @@ export const pairGeometry: Mechanism = (integers) => {
   }
 
   /**
-   * Return how to compute the block at a place, where a pair's favored blocks come first: the inner products of its
-   * vector with the vectors of both elements, and all coordinates that the products do not determine, as one integer.
+   * Return three numbers that determine the block at a place. A pair's favored blocks have the first places. Two
+   * numbers are the inner products of the block's vector with the elements' vectors. The third contains all other
+   * coordinates.
    */
   function split(place: number): [number, number, number] {
     if (place < 2 * each) return place < each ? [0, 1, place] : [1, 0, place - each];
