@@ -72,9 +72,8 @@ class Choice(NamedTuple):
         host: the collector's host.
         ceilings: the app's ceilings by name, in billionths of epsilon or, for delta, in units of
             10**-18.
-        agreed: the terms, on that day, of each question that the user agreed to, by the question's
-            name.
-        declined: the same for each question that the user refused.
+        agreed: the terms of each question that the user agreed to, by the question's name.
+        declined: the terms of each question that the user refused, by the question's name.
 
     """
 

@@ -1,4 +1,4 @@
-"""The methods of `Telemetry` that send reports, close it, and show what was sent and spent.
+"""The methods of `Telemetry` that send reports, and show reports, spent budget and problems.
 
 This module never handles answers, and handles reports only after they were sent.
 """

@@ -5,12 +5,12 @@ its process ends. If the registry sets ``persist`` for the question, the running
 the ledger's file instead, until the window has ended. The file then contains a true answer.
 
 A *day of use* is a day on which the app was used. It is one row in the ledger's table of counts,
-and is deleted when no future report can include it. In this row, the column ``window`` contains the
-day. The column ``edition`` is empty, because later editions of the question count the day, too. A
-window's report says how many days of use there were in a period that ends with the window, such as
-the last 28 days. The device makes the report when the app first runs after the window, but only if
-the app was used within the window itself. A question with ``fill_in`` is reported for every window
-in which the app ran.
+which is deleted when no future report can include the day. In this row, the column ``window``
+contains the day. The column ``edition`` is empty, because later editions of the question count the
+day, too. A window's report says how many days of use there were in a period that ends with the
+window, such as the last 28 days. The device makes the report when the app first runs after the
+window, but only if the app was used within the window itself. A question with ``fill_in`` is
+reported for every window in which the app ran.
 """
 
 from __future__ import annotations

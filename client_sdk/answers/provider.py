@@ -87,7 +87,7 @@ class _Provided:
 
     Attributes:
         due_s: the Unix time before which no call is due.
-        look_s: when the thread next checks whether a call is due, on the monotonic clock.
+        look_s: the monotonic time at which the thread next checks whether a call is due.
         is_running: whether the function still runs, perhaps since an earlier window.
 
     """

@@ -37,9 +37,9 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and one result for 
 ) -> Recorded:
     """Charge and queue a window's report, or put the answer into its waiting "no answer" report.
 
-    The charge counts towards the day and the month that contain ``instant_s``. If it is ``held`` or
-    the metric has a fill, the report is sent after the window's end, and otherwise at ``leaves_s``
-    (Unix seconds).
+    The charge counts towards the day and the month that contain ``instant_s``. A report that is
+    ``held``, or whose metric has a fill, is sent after the window's end. Other reports are sent at
+    ``leaves_s`` (Unix seconds).
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)

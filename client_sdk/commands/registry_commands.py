@@ -161,8 +161,8 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     Args:
         path: the registry. The history next to it is read, too.
         today: the day of the check.
-        against: the earlier registry to compare with, named as for `differences.read`. If None, the
-            registry is compared with the last release in the history, if there is one.
+        against: the earlier registry to compare with, which `differences.read` can read. If None,
+            the registry is compared with the last release in the history, if there is one.
 
     Raises:
         RegistryError: if the earlier registry cannot be used.

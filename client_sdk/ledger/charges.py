@@ -62,8 +62,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the current instant by the ledger's time, which never goes back.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, so that the same days could be
-            charged again; or if it shows a time that no collector accepts.
+        ClockError: if the clock was set back by more than a day, which would let the device charge
+            the same days again, or if it shows a time that no collector accepts.
 
     """
     seen_s = latest_s(connection)

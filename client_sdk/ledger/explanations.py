@@ -44,8 +44,8 @@ def of_node(folder: Path) -> LedgerError:
 def damaged(path: Path | None) -> LedgerError:
     """Return the error for a file that is not a valid ledger."""
     return LedgerError(
-        f"{path} is damaged or not a ledger; nothing is recorded, and the file was not changed: restore it, or delete "
-        "it by hand, which also deletes the record of the spent budget"
+        f"{path} is damaged or not a ledger, so nothing is recorded; restore the file, or delete it by hand, which "
+        "also deletes the record of the spent budget"
     )
 
 
@@ -63,7 +63,7 @@ def copied(path: Path) -> LedgerError:
     """Return the error for a ledger that was copied from another place."""
     return LedgerError(
         f"{path} is a copied or restored ledger, or this machine's id can no longer be read; nothing is recorded, "
-        "because a copy would spend the same budget again: put the original back, let this program read the id, or "
+        "because a copy would spend the same budget again; put the original back, let this program read the id, or "
         "delete the file by hand, which also deletes the record of the spent budget"
     )
 

@@ -135,8 +135,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         path: the file.
         app: the app that must own the ledger. None accepts the ledger of any app and a copied
             ledger, so that people can inspect them.
-        create: whether to make missing parts: the directory (mode 0700), the file (0600) and the
-            device's secret.
+        create: whether to create the directory (mode 0700), the file (0600) and the device's secret
+            if they are missing.
 
     Raises:
         LedgerError: if there is no such file, or it is not a valid ledger of this app.

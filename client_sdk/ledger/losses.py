@@ -1,8 +1,8 @@
 """Counts the answers that were lost before they became reports, in memory and in the ledger.
 
 Only the reason for a loss is stored, not the question. The counts are written to the ledger's file
-at most once a minute, because an app may lose many answers: it may record a thousand times a day,
-although the budget allows one report.
+at most once a minute, because an app may lose many answers. For example, it may record a thousand
+times a day, although the budget allows one report.
 """
 
 from __future__ import annotations

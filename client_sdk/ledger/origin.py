@@ -68,8 +68,8 @@ NOWHERE = Origin(None, None, None)
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    Call this after the file has been opened for writing: a file in a lower layer of an overlay file
-    system is copied at that time, and the copy has a new birth.
+    Call this after the file has been opened for writing. At that time, a file in a lower layer of
+    an overlay file system is copied, and the copy has a new birth.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)

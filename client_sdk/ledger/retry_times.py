@@ -22,8 +22,8 @@ other processes send it only in a flush. The collector counts an upload only onc
 class Retry(NamedTuple):
     """The id of an unsettled upload, and the Unix time ``due_s`` at which it is sent again.
 
-    ``not_before_s`` is the earliest time that the collector allows (``due_s`` until a refused
-    report is first resent), and ``tried_s`` the time of the latest attempt; None before the first.
+    ``not_before_s`` is the earliest time that the collector allows; until a refused report is first
+    resent, it is ``due_s``. ``tried_s`` is the time of the latest attempt, if there was one.
     """
 
     upload: str

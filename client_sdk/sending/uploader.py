@@ -60,7 +60,7 @@ class Uploader:
         uniform: Uniform = jitter,
         watch: BudgetWatch | None = None,
     ) -> None:
-        """Prepare; `start`, `notify`, `expect` or `flush` starts the thread.
+        """Store the settings; `start`, `notify`, `expect` or `flush` starts the thread.
 
         Args:
             ledger_thread: the ledger.

@@ -37,7 +37,7 @@ const ORIGIN = "origin";
 
 const COPY =
   "the ledger was copied, restored or moved from another machine, or this machine's id can no longer be read; nothing " +
-  "is recorded, because a copy would spend the same budget again: put the original back, or delete it by hand, which " +
+  "is recorded, because a copy would spend the same budget again; put the original back, or delete it by hand, which " +
   "also deletes the record of the spent budget";
 
 interface Document {

@@ -119,7 +119,7 @@ def test_init_refuses_a_name_that_check_would_refuse_and_writes_nothing(
     with pytest.raises(SystemExit) as refused:
         main(["init", "--registry", str(path), "--app", app])
     assert refused.value.code == 2
-    assert "--app: must be a text of 1 to 500 printable characters" in capsys.readouterr().err
+    assert "--app: must be the app's name, in 1 to 500 printable characters" in capsys.readouterr().err
     assert not path.exists()
     assert main(["init", "--registry", str(path), "--app", "\u00fc \\ '"]) == 0
     assert main(["check", "--registry", str(path)]) == 0

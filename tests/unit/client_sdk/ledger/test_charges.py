@@ -159,7 +159,7 @@ def test_a_clock_that_was_years_ahead_leaves_the_ledger_closed_rather_than_renew
 
 @pytest.mark.parametrize("clock_s", [nan, inf, -inf, -1e9, 1e12, 1e300])
 def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connection, clock_s: float) -> None:
-    with pytest.raises(ClockError, match="no collector accepts; set it"):
+    with pytest.raises(ClockError, match="no collector accepts; set the clock"):
         charges.instant(connection, clock_s)
     assert charges.latest_s(connection) == 0
 
