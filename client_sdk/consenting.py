@@ -58,7 +58,7 @@ class Consenting(Disclosure):
         Raises:
             LedgerError: on setting, for the same reasons as in `forget`. The new consent applies
                 nevertheless.
-            TypeError: on setting a value that is neither a bool nor a set of texts.
+            TypeError: on setting a value that is neither a bool nor a set of strings.
             ValueError: on agreeing again after `forget`, or on suppressing a run that has already
                 begun. Create a new `Telemetry` instead.
 

@@ -118,16 +118,16 @@ class Telemetry(Gathering, Consenting):
             RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
             ValueError: if ``collector`` is not an http or https URL, or has a query, fragment, user
                 name or blanks; if it is an http URL of another machine without
-                ``allow_plain_http``; if ``data_dir`` is an empty text, begins with ``~`` or
+                ``allow_plain_http``; if ``data_dir`` is an empty string, begins with ``~`` or
                 contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
                 fraction is not above 0 or is above 1; if ``coins`` are passed without a
                 ``transport``; if ``sender`` is neither "thread" nor "process", or is "process"
                 without a ``data_dir`` or with a ``transport``; if ``strata`` names an undefined
                 variable; or if a ``trial`` uses a remote collector without HEARSAY_TRIAL=1.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
-                None nor a path; if ``consent`` is neither a bool nor a set of texts; if ``warn_at``
-                is not a list of numbers; if ``upload_key`` is neither None nor a text; or if
-                ``trial`` is a true value other than True.
+                None nor a path; if ``consent`` is neither a bool nor a set of strings; if
+                ``warn_at`` is not a list of numbers; if ``upload_key`` is neither None nor a
+                string; or if ``trial`` is a true value other than True.
 
         """
         folder = app_folder(data_dir)

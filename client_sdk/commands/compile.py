@@ -169,7 +169,8 @@ def _promise(budget: Budget, target: Target) -> str:
     if target is Target.NODE:
         return f"a device reveals {within}, and {_epsilon(budget.lifetime_nanos)} in its lifetime\n"
     storage = f"{_epsilon(budget.lifetime_nanos)} until its storage is deleted"
-    return f"a device reveals {within}, and {storage}; with repeated deletion, {_epsilon(_year_nanos(budget))} a year\n"
+    yearly = f"if it is deleted repeatedly, {_epsilon(_year_nanos(budget))} a year"
+    return f"a device reveals {within}, and {storage}; {yearly}\n"
 
 
 def _epsilon(nanos: int) -> str:

@@ -1,9 +1,10 @@
 """Opting out: deletes everything in a ledger except the spent amounts.
 
 The spent amounts are kept, because the device could otherwise spend its budget again by opting out
-and in. But a charge also says which question was answered when. This is kept only for windows that
-have not ended. The charges of ended windows are added up, with one sum for each part of the past
-that a ceiling may distinguish. For instance, a monthly ceiling needs the sum of the current month.
+and in. But a charge also says which question was answered, and when. These details are kept only
+for windows that have not ended. The charges of ended windows are added up, with one sum for each
+part of the past that a ceiling may distinguish. For instance, a monthly ceiling needs the sum of
+the current month.
 
 After opting out, no past window can be charged. The parts are then today, the rest of the current
 week, the rest of the current month, and all earlier time. If the user has only withdrawn a purpose,

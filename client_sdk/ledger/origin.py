@@ -57,7 +57,7 @@ class Origin(NamedTuple):
     file_system: str | None
 
     def contradicts(self, other: "Origin") -> bool:
-        """Whether a value that is known in both origins differs, so that there are two files."""
+        """Whether the origins belong to different files, because a value known in both differs."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 
 

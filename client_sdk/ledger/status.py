@@ -72,7 +72,7 @@ def _float_floor(nanos: int) -> float:
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
     """Return every report that was sent, sorted by window and metric.
 
-    An outcome that only a later version of the SDK knows is returned as a text.
+    An outcome that only a later version of the SDK knows is returned as a string.
     """
     with forks.importing():
         from client_sdk.protocol.wire.verdict import Refusal  # noqa: PLC0415 2 ms, and most programs show no history

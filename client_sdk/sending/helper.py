@@ -177,8 +177,8 @@ def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str
     """Return an upload of new reports that are due or, if there are none, an upload to send again.
 
     No report is sent if a program that started after this helper has stored that the user does not
-    agree. Both use transactions, so that the program stores this either before or after this
-    function runs.
+    agree. Both use transactions, so that the program stores this either before or after the upload
+    is chosen.
     """
     from client_sdk.sending.transactions import Look  # noqa: PLC0415 5 ms
 
