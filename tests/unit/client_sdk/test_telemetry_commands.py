@@ -93,7 +93,7 @@ def test_the_status_says_that_a_damaged_ledger_records_nothing_and_what_to_do(ru
     on, problem = f"Telemetry is on. You agreed on {today(tmp_path)}.\n", f"Error: {tmp_path / FILE_NAME} is damaged"
     assert on in said
     assert problem in said
-    assert "restore it, or delete it by hand" in said
+    assert "restore the file, or delete it by hand" in said
     assert run("status").startswith(f"{on}{problem}")
     assert (tmp_path / FILE_NAME).read_bytes() == b"no ledger"
 
