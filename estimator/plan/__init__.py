@@ -1,5 +1,5 @@
-"""Plans made before any data is collected: precision, privacy loss, and allocation of the budget.
+"""Plans, which are made before any data is collected.
 
-The precision says how large errors will be with a number of devices. The privacy losses are upper
-bounds on what reports and published tallies reveal about a device.
+A plan predicts how large the errors will be for a given number of devices. It also bounds how much
+reports and published tallies reveal about a device, and can divide a budget among metrics.
 """

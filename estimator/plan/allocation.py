@@ -1,21 +1,24 @@
-"""The division of a total epsilon among metrics that minimizes the largest error.
+"""Divide a total epsilon among metrics in a way that minimizes the largest error.
 
 Each metric has a target for its error, and an error is measured as a multiple of its target. For
-instance, errors of 3 and 2 points with targets of 2 and 1 points are multiples of 1.5 and 2, and
-the larger multiple, 2, is minimized.
+instance, suppose that two errors are 3 and 2 points, and their targets are 2 and 1 points. The
+errors are then 1.5 and 2 times their targets. The larger of these multiples, 2, is minimized.
 
-The error of a metric is the standard error of a share if all shares are equal, or the standard
-error of a mean in the worst population. The variance is the sum of two parts: the variance of the
-answers themselves, and noise that falls with epsilon almost like e**epsilon / (e**epsilon - 1)**2.
+The error of a metric with shares is the standard error of a share if all shares are equal. The
+error of any other metric is the standard error of its mean in the worst population. The squared
+error has two parts. One is the variance of the answers themselves. The other is the variance that
+the channel's noise adds. It decreases with epsilon almost like e**epsilon / (e**epsilon - 1)**2.
 This formula is exact for randomized response, and for subset selection of many values (Ye & Barg
-2018, theorem III.1). From the noise of the metric's real channel at one epsilon, the formula gives
-a curve, which approximates the error of the metric at every other epsilon. Bisection finds the
-epsilons at which all errors are the same multiple of their targets and the total is used up. The
-curves are then recomputed from the channels at these epsilons, and so on until the epsilons no
-longer change. For each candidate epsilon, the metric's channel is built again from its definition.
+2018, theorem III.1).
 
-If a device answers only some of the questions in a window (``strategy = "sample"``), fewer devices
-answer each question, but with a larger epsilon. The search tries every number of answers per
+The search works in rounds. It builds each metric's channel at one epsilon, and measures its noise.
+The formula extends this noise to a curve, which approximates the metric's error at every other
+epsilon. Bisection then finds the epsilons that use up the total and make all errors the same
+multiple of their targets. The next round starts from these epsilons. The search ends when the
+epsilons no longer change.
+
+With ``strategy = "sample"``, a device answers only some of the questions in a window. Fewer devices
+then answer each question, but with a larger epsilon. The search tries every number of answers per
 window.
 """
 
@@ -55,42 +58,42 @@ that it cannot hide a real excess over the total.
 """
 
 DIGITS = 6
-"""The number of significant digits of an epsilon. More would change errors by a millionth at most.
+"""The number of significant digits of an epsilon. More digits would change errors by at most
+10**-6.
 """
 
 HIGHEST: Final = 2.0**64
-"""The largest ratio of an error to its target that the search considers. The smallest is its
-inverse.
-"""
+"""The largest multiple of a target that the search considers. The smallest is its inverse."""
 
 HALVINGS: Final = 60
-"""The number of bisection steps, which find the ratio of errors to targets to a float's precision.
+"""The number of bisection steps. They determine the multiple of the targets as precisely as a float
+can represent it.
 """
 
 RESOLVED: Final = 2.0**-100
-"""A lower bound on the variance that noise adds at any valid epsilon, as a fraction of the variance
-that it adds at an epsilon near 1. It prevents divisions by zero.
+"""A tiny fraction of a variance. It replaces a difference of variances that is 0 or negative, which
+would lead to a division by zero. At every valid epsilon, noise has a larger variance.
 """
 
 ROUNDS: Final = 8
-"""The maximum number of rounds of the search, each of which finds new epsilons. Four are usual.
+"""The maximum number of rounds of the search. Four are usual.
 
-More are needed only if a mechanism has two designs, each of which leads to an epsilon at which the
-other is better.
+A search needs more rounds only if it alternates between two designs of a mechanism. This happens if
+each design leads to an epsilon at which the other design is better.
 """
 
 STILL: Final = 1e-4
-"""The relative change up to which an epsilon counts as unchanged between two rounds.
+"""The largest relative change between two rounds for which an epsilon counts as unchanged.
 
-Such a change of an epsilon changes the error by about the same fraction.
+If an epsilon changes by this fraction, the error changes by about the same fraction.
 """
 
 
 class AtEpsilon(Record, frozen=True):
-    """An epsilon of a metric, and the standard error with this epsilon."""
+    """An epsilon for a metric, and the standard error that results from it."""
 
     epsilon: Annotated[float, says("the epsilon of one report.")]
-    standard_error: Annotated[float, says("the standard error with this epsilon, in the metric's units.")]
+    standard_error: Annotated[float, says("the standard error at this epsilon, in the metric's units.")]
 
 
 class AllocatedMetric(Record, frozen=True):
@@ -98,8 +101,8 @@ class AllocatedMetric(Record, frozen=True):
 
     metric: Annotated[str, says("the name of the metric.")]
     wanted: Annotated[float, says("the target for the standard error, in the metric's units.")]
-    before: Annotated[AtEpsilon, says("the epsilon in the registry, and its standard error.")]
-    after: Annotated[AtEpsilon, says("the allocated epsilon, and its standard error.")]
+    before: Annotated[AtEpsilon, says("the epsilon in the registry, and the standard error at this epsilon.")]
+    after: Annotated[AtEpsilon, says("the allocated epsilon, and the standard error at this epsilon.")]
 
 
 class LargestError(Record, frozen=True):
@@ -110,22 +113,22 @@ class LargestError(Record, frozen=True):
 
 
 class AnswersInWindow(Record, frozen=True):
-    """The number of questions that a device answers in a window. None if it answers all of them."""
+    """The number of questions that a device answers in a window, or None if it answers all."""
 
     before: Annotated[int | None, says("the number in the registry.")]
     after: Annotated[int | None, says("the recommended number.")]
 
 
 class Allocation(Record, frozen=True):
-    """The recommended epsilons of a registry, compared with its present ones."""
+    """The recommended epsilons for the metrics of a registry, and the present ones."""
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
-    metrics: Annotated[tuple[AllocatedMetric, ...], says("the metrics whose epsilons are allocated.")]
+    metrics: Annotated[tuple[AllocatedMetric, ...], says("the metrics that receive a part of the total.")]
     largest: Annotated[LargestError, says("the largest error, as a multiple of its target.")]
     answers: Annotated[AnswersInWindow, says("the number of questions that a device answers in a window.")]
-    diff: Annotated[str, says("a patch for the registry; empty if no allocation is better.")]
-    text: Annotated[str, says("the registry with the new numbers.")]
+    diff: Annotated[str, says("a patch for the registry. Empty if the present epsilons are the best.")]
+    text: Annotated[str, says("the text of the registry with the new epsilons.")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,15 +136,12 @@ class _Candidate:
     """The metrics of a registry at given epsilons.
 
     Attributes:
-        metrics: the metrics, with their real channels.
-        answers: the number of questions that a device answers in a window. None if it answers all
-            of them.
-        variances: for each metric, the variance of its figure times the number of reports, shape
-            (metrics,).
-        errors: the standard error of each metric, multiplied by the square root of the number of
-            devices, shape (metrics,).
-        texts: the epsilons as they would be written in the registry; empty for the epsilons in the
-            file.
+        metrics: the metrics. Each has the channel that it would have at its epsilon.
+        answers: the number of questions that a device answers in a window, or None for all.
+        variances: the variance of each metric's figure from a single report, shape (metrics,).
+        errors: the standard error of each metric with a single device, shape (metrics,).
+        texts: the epsilons as they would be written in the registry. Empty if they are the
+            registry's own epsilons.
 
     """
 
@@ -153,7 +153,7 @@ class _Candidate:
 
     @classmethod
     def from_metrics(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
-        """Compute the variances and errors of metrics, and return them as a candidate."""
+        """Compute the variances and errors of some metrics, and return a candidate."""
         variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else min(1.0, answers / len(metrics))
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
@@ -162,19 +162,18 @@ class _Candidate:
 def allocate(
     text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
 ) -> Allocation:
-    """Return the epsilons for a registry that minimize the largest ratio of an error to its target.
+    """Return the epsilons that minimize the largest multiple of a target (see the module).
 
     Args:
         text: the registry's TOML.
-        total_nanos: the epsilon, in billionths, that all reports in a window of the budget may cost
-            together.
-        target_errors: for each metric, the standard error that is its target. Other metrics keep
-            their epsilon.
+        total_nanos: the total epsilon, in billionths, of all reports in a window of the budget.
+        target_errors: the target standard error of each metric. Metrics that are not listed keep
+            their epsilons.
         devices: the number of devices.
-        name: the name of the registry's file, for the patch.
+        name: the name of the registry's file, which the patch contains.
 
     Raises:
-        PlanError: if the total exceeds the ceiling, or nothing can be allocated.
+        PlanError: if the total exceeds a ceiling, or if nothing can be allocated.
 
     """
     candidates = Candidates.from_toml(text)
@@ -203,14 +202,15 @@ def allocate(
 
 
 def cost(metric: Metric, registry: Registry) -> int:
-    """Return the cost of a metric's reports in a window of the budget, in billionths of epsilon."""
+    """Return the epsilon, in billionths, that a metric's reports cost in a window of the budget."""
     return IN_WINDOW[registry.budget.window][metric.window] * metric.epsilon_nanos
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the cost of all reports in a window at the lowest epsilon that is allowed.
+    """Return the cost of a window's reports if each has the lowest allowed epsilon, in billionths.
 
-    With ``sample``, this is the cost of a single question, the one with the most reports.
+    With ``sample``, a device may answer only one question in a window. The result is then the cost
+    of the question with the most reports.
     """
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
@@ -218,7 +218,7 @@ def _least_cost(names: Sequence[str], registry: Registry) -> int:
 
 
 def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
-    """Yield one candidate in each round, usually closer to the best allocation than the last."""
+    """Yield one candidate per round. It is usually better than the candidate before it."""
     registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):
@@ -233,7 +233,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the number of answers in a window and the epsilons that minimize the largest error.
+    """Return the number of answers per window and the epsilons that minimize the largest error.
 
     The number is None if a device answers all questions.
     """
@@ -282,7 +282,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of a share or mean from one answer without noise, if shares are equal."""
+    """Return the variance of a single report if it had no noise, and if all shares were equal."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -309,14 +309,14 @@ class Candidates:
         return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
 
     def at(self, name: str, epsilon: str) -> Metric:
-        """Return a metric with the channel that it would have at an epsilon.
+        """Return the metric with the channel that it would have at another epsilon.
 
         Args:
             name: the name of the metric.
             epsilon: the epsilon as it would be written in the registry.
 
         Raises:
-            PlanError: if there is no channel with this epsilon.
+            PlanError: if no channel can have this epsilon.
 
         """
         metric, table = self.registry.metrics[name], self.tables[name]
@@ -346,12 +346,12 @@ def written(epsilon: float) -> str:
 
 
 def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None) -> str:
-    """Return a registry's text with other epsilons.
+    """Return the text of a registry with its epsilons replaced.
 
     Args:
-        text: a valid registry as TOML. Its tables may have headers, dotted keys or inline form.
-        epsilons: the new epsilon of each metric, as TOML.
-        answers: the new number of answers per window. None if this number does not change.
+        text: a valid registry in TOML, in any notation for tables.
+        epsilons: the new epsilon of each metric, as a TOML number.
+        answers: the new number of answers per window, or None to keep the present number.
 
     """
     document = tomlkit.parse(text)
@@ -369,7 +369,7 @@ def diff(name: str, before: str, after: str) -> str:
 
 
 def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
-    """Set a value in a TOML document. The spaces and the comment on its line are preserved."""
+    """Set a value in a TOML document, and keep the spaces and the comment on its line."""
     *tables, key = keys
     table = document
     for name in tables:
@@ -383,11 +383,11 @@ class Curves:
 
     Attributes:
         targets: the target standard errors, in the metrics' units.
-        floor: the variance of one answer without perturbation, in squared units.
-        noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2. This product is
-            treated as the same for every epsilon.
-        most: the largest allowed epsilons.
-        reports: the number of reports of each metric in a window of the budget.
+        floor: the variance of one report if it were not perturbed, in squared units.
+        noise: the variance that perturbation adds, multiplied by 4 sinh(epsilon / 2)**2. A curve
+            treats this product as constant.
+        most: the largest epsilon that each metric may have.
+        reports: the number of reports on each metric in a window of the budget.
 
     """
 
@@ -398,11 +398,11 @@ class Curves:
     reports: Floats
 
     def epsilons(self, multiple: float, part: float) -> Floats:
-        """Return the epsilons at which each error is a given multiple of its target.
+        """Return the epsilon at which each metric's error is a given multiple of its target.
 
         Args:
             multiple: the multiple of the targets.
-            part: the fraction of the devices that answer a question in a window.
+            part: the fraction of devices that answer a question in a window.
 
         """
         left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
@@ -410,12 +410,11 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest ratio of errors to targets that a total allows, and the epsilons.
+        """Return the smallest multiple of the targets that a total allows, and the epsilons.
 
         Args:
-            total: the epsilon that all reports of a window may cost together.
-            answers: the number of questions that a device answers in a window. None if it answers
-                all of them.
+            total: the total epsilon of all reports in a window.
+            answers: the number of questions that a device answers in a window, or None for all.
 
         """
         part = 1.0 if answers is None else answers / self.targets.size

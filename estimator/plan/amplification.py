@@ -1,20 +1,21 @@
-"""The privacy loss of one report if only the tally is published, and users trust the collector.
+"""The privacy loss of a report for users who trust the collector to publish only its tally.
 
-The *local* epsilon of a report limits what any reader of this report can learn. If the collector
-publishes only the tally of a closed window, the report also hides among the other reports in the
-tally; this is called amplification. The tally is then (epsilon, delta)-private with a far smaller
-epsilon, called *central*. This is true only under the following assumptions, which the tally cannot
-show:
+The *local* epsilon of a report limits what anybody who reads this report can learn. If the
+collector publishes only the tally of a closed window, the report also hides among the other reports
+in the tally. This effect is called amplification. The published tally then satisfies (epsilon,
+delta)-differential privacy with a far smaller epsilon, which is called *central*. The central
+epsilon is valid only under the following assumptions, which cannot be checked from the tally:
 
-* The collector, the store, and everybody who can read them publish only tallies of closed windows.
-  If a growing tally is read twice, the difference between the readings contains only a few reports.
-* The counted reports are honest: randomized by the channel, with coins that nobody else knows. An
-  attacker can subtract fabricated reports from the tally. Therefore, subtract the number of
-  possibly fabricated reports from the count.
-* Only the answers of one device are protected. The fact that the device reports, and the number of
-  its reports, are not protected. The loss of a person with several devices is larger.
+* The collector, and everybody who can read its store, publish only tallies of closed windows. If an
+  open window's tally were published twice, the difference between the two versions would contain
+  only a few reports.
+* The counted reports are honest, which means that the channel randomized them with coins that
+  nobody else knows. An attacker can subtract the reports that he fabricated from the tally.
+  Therefore, such reports must not be counted (see ``dishonest``).
+* Only the answers of one device are protected. The tally may reveal whether the device reports, and
+  how often. A person with several devices has a larger loss.
 
-The figures apply to one window. If a device reports in several windows, its losses add up, as in
+All results are for one window. If a device reports in several windows, its losses add up, as in
 `composed`.
 """
 
@@ -34,20 +35,20 @@ STEP = 2.0**-20
 """The maximum relative excess of `shuffled_epsilon` over the smallest valid epsilon."""
 
 MOST_STEPS = 20
-"""The maximum number of steps of false position (see `_enclosed`) before bisection takes over.
-Eight are usual for 1,000 or more reports.
+"""The maximum number of steps in `_enclosed`, before bisection takes over. With 1,000 or more
+reports, eight steps are usual.
 """
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
-    """Return the central epsilon of a tally at a delta, rounded up.
+    """Return the central epsilon of a tally for a given delta, rounded up.
 
-    The result is never above the local epsilon. `estimator.plan.blanket` has the proof.
+    The result never exceeds the local epsilon. The proof is in `estimator.plan.blanket`.
 
     Args:
         reports: the number of reports in the tally, at least 1.
-        blanket: the privacy blanket of the channel of the reports.
-        delta: the delta, from 0 to 1. At 2**-100 and below, no amplification can be proved.
+        blanket: the privacy blanket of the channel that randomized the reports.
+        delta: the delta, from 0 to 1. If it is 2**-100 or less, no amplification can be proved.
         dishonest: the number of reports that may be fabricated or otherwise known to an attacker.
             The victim's own report is assumed to be honest.
 
@@ -73,16 +74,17 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return two close epsilons: one at which delta is too large, and one at which it is not.
+    """Return an epsilon that is too small for the delta, and a slightly larger one that is enough.
 
-    As a function of the square of epsilon, the logarithm of delta is nearly a straight line, so
-    this uses false position (Dowell & Jarratt 1971, "A modified regula falsi method", the Illinois
-    method). Bisection would need two or three times as many steps.
+    The logarithm of delta is nearly a linear function of the square of epsilon. The search
+    therefore uses the method of false position, in the variant called the Illinois method (Dowell &
+    Jarratt 1971, "A modified regula falsi method"). Bisection would need two or three times as many
+    steps.
 
     Args:
         shuffled: the distribution of the tally, which implies a delta for each epsilon.
         delta: the requested delta, from 0 to 1.
-        at_zero: the delta at an epsilon of 0, which is larger than the requested one.
+        at_zero: the delta for an epsilon of 0. It must exceed the requested delta.
 
     """
     target = math.log(max(delta, UNDERFLOW))
@@ -107,20 +109,20 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 
 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
-    """Return the epsilon of several tallies together at a delta, rounded up.
+    """Return the total epsilon of several tallies for a given delta, rounded up.
 
     The tallies may, for example, belong to the metrics in one upload. Each metric is tallied
     separately, so its reports are also shuffled separately. The losses of a device add up over all
     tallies (Dwork & Roth 2014, theorem 3.16), regardless of which metrics the device answered. Each
     tally gets an equal part of delta.
 
-    Publishing whole uploads in random order would reveal more. The local epsilons in an upload
-    would then add up *before* the amplification. The result, ``shuffled_epsilon(uploads,
-    Blanket.of_epsilon(sum), delta)``, is usually much larger.
+    If whole uploads were published in random order, the local epsilons in an upload would add up
+    *before* the amplification. The total, ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum),
+    delta)``, is usually much larger than this function's result.
 
     Args:
         tallies: for each tally, the number of honest reports and the blanket of its channel.
-        delta: the delta of all tallies together.
+        delta: the total delta of all tallies.
 
     """
     parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
@@ -128,17 +130,17 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
 
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return a tally's epsilon and delta, rounded up, if nobody knows who was selected to report.
+    """Return a tally's epsilon and delta if nobody knows which devices were selected, rounded up.
 
-    The results are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018,
-    "Privacy amplification by subsampling", theorem 9 (a sample of fixed size without replacement;
-    one answer changes). The theorem applies if a secret coin selects each device with a probability
-    that does not depend on the device's answers. Every set of devices of the same size is then
-    equally likely.
+    The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
+    Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem is about a sample
+    of fixed size that is drawn without replacement, and about data sets that differ in one answer.
+    It applies here if each device tosses a secret coin whose probability does not depend on the
+    device's answers. All sets with the same number of selected devices are then equally likely.
 
     Args:
-        epsilon: the epsilon of the tally of the selected devices.
-        delta: the delta of this tally.
+        epsilon: the epsilon of the tally for an attacker who knows the selected devices.
+        delta: the delta of the tally for this attacker.
         rate: the number of selected devices divided by the number of devices that tossed the coin,
             from 0 to 1. This is approximately the coin's probability of selecting a device.
 
@@ -154,14 +156,14 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
 
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
-    """Return the distribution from which a tally's delta at each epsilon is computed.
+    """Return the distribution that determines a tally's delta for each epsilon.
 
     Args:
         reports: as for `shuffled_epsilon`.
         blanket: as for `shuffled_epsilon`.
         dishonest: as for `shuffled_epsilon`.
-        tail: the probability of the values that are ignored at each end of a sum over all reports.
-            It is added to delta.
+        tail: the probability of the largest values of a sum, and of the smallest, that are ignored.
+            Delta is increased by this probability.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.
@@ -175,12 +177,12 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
 
 
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
-    """Return the central privacy loss from a tally of a metric at a delta.
+    """Return the central privacy loss from a metric's tally for a given delta.
 
     Returns:
-        The central loss. None if there are no reports, or if the window is open, because the tally
-        will be read again. Also None for a channel with its own delta, for which no amplification
-        is proved.
+        The central loss. The result is None if there are no reports. It is also None for an open
+        window, because its tally will be read again, and for a channel with its own delta, because
+        no amplification is proved for such a channel.
 
     """
     if not closed or reports == 0 or metric.delta > 0:
@@ -190,19 +192,19 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 @lru_cache(maxsize=2**12)
 def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
-    """Return `shuffled_epsilon`. Results are cached, because windows are often shown again."""
+    """Return the cached `shuffled_epsilon`, because the same windows are often shown again."""
     return shuffled_epsilon(reports, blanket, delta)
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
-    """Return the total privacy loss of a device that is in all of these closed tallies.
+    """Return the total privacy loss of a device that reports in all of these closed tallies.
 
-    A channel with its own delta contributes the epsilon and delta of one report, without
+    If a channel has its own delta, its report counts with its full epsilon and delta, without
     amplification.
 
     Args:
         tallies: the metric and the number of reports of each tally.
-        delta: the delta of all tallies together.
+        delta: the total delta of all tallies.
 
     Returns:
         The total loss. None if the channels' own deltas add up to the given delta or more.

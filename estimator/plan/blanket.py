@@ -1,58 +1,62 @@
-"""The privacy blanket: an upper bound, in floats, on what a tally reveals about one report.
+"""An upper bound on what a tally reveals about one report, computed from the *privacy blanket*.
 
-The blanket of a channel consists of the smallest probability of each symbol over all answers. The
-sum of these probabilities is gamma. For instance, yes and no at epsilon ln 3 are sent with
-probabilities 3/4 and 1/4, so the blanket has 1/4 for each symbol, and gamma is 1/2. Whatever the
-answer, a report can be regarded as drawn from the blanket with probability gamma, and from a
-distribution that depends on the answer otherwise.
+The blanket of a channel assigns to each symbol its smallest probability over all answers. The sum
+of these probabilities is gamma. For instance, consider a question with the answers yes and no at
+epsilon ln 3. The true answer is sent with probability 3/4, and the other with probability 1/4. The
+smallest probability of each symbol is therefore 1/4, and gamma is 1/2. Every report can be regarded
+as drawn in two steps. With probability gamma, the symbol is drawn from the blanket, whatever the
+answer. Otherwise, it is drawn from a distribution that depends on the answer.
 
-One of the n reports in a tally is the victim's. Let R0 and R1 be the distributions of its symbol
-for the two answers that an observer wants to tell apart, u = R0 / blanket and v = R1 / blanket.
-Consider an observer who knows all other reports that are not drawn from the blanket. Even this
-observer cannot distinguish the victim's report from the remaining reports. The hockey-stick
-divergence at an epsilon is then E[max(0, W_1 + ... + W_n)] / n. Each W is independently, with
-probability gamma, the value of u - e^epsilon v at a symbol drawn from the blanket, and otherwise 0.
-The divergence of the tallies is at most this value, which is therefore a valid delta (Balle, Bell,
-Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No other
-decomposition of the reports gives a smaller bound (Su et al. 2025, "Decomposition-based optimal
-bounds for privacy amplification via shuffling", arXiv 2504.07414). The bound remains valid if the
-blanket is replaced by any smaller one.
+One of the n reports in a tally is the victim's. An observer wants to find out which of two answers
+the victim gave. Let R0 and R1 be the distributions of the victim's symbol for these two answers, u
+= R0 / blanket and v = R1 / blanket. Assume that the observer even knows all other reports that are
+not drawn from the blanket. The remaining reports still hide the victim's report. For this observer,
+the hockey-stick divergence at an epsilon is E[max(0, W_1 + ... + W_n)] / n. The W are independent.
+Each is 0 with probability 1 - gamma. Otherwise, it is the value of u - e^epsilon v at a symbol
+drawn from the blanket. The divergence of the tallies is at most this value, which is therefore a
+valid delta (Balle, Bell, Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO,
+section 5). No other decomposition of the reports gives a smaller bound (Su et al. 2025,
+"Decomposition-based optimal bounds for privacy amplification via shuffling", arXiv 2504.07414). The
+bound remains valid if the blanket is replaced by any smaller one.
 
-For every channel, the worst pair of answers follows from convexity. Let r = e^lambda be the largest
-ratio of a symbol's probabilities under two answers, so that u and v lie between 1 and r. Each point
-(u, v) is a mixture of three kinds of corners: *apart*, (r, 1) or (1, r), with a weight of |u - v| /
-(r - 1); *both*, (r, r); and *neither*, (1, 1). W is linear in u and v, and max(0, .) is convex, so
-the corners reveal at least as much as the points (Jensen). R0 and R1 each sum to 1, so three
-numbers are enough:
+The worst pair of answers follows from convexity. Let r = e^lambda be the largest ratio of a
+symbol's probabilities for two answers. Then u and v lie between 1 and r, so each point (u, v) is a
+mixture of the corners of a square. There are three kinds of corners. (r, 1) and (1, r) are *apart*,
+with a total weight of |u - v| / (r - 1). (r, r) is *both*, and (1, 1) is *neither*. W is linear in
+u and v, and max(0, .) is convex, so the corners reveal at least as much as the points (Jensen's
+inequality). Since R0 and R1 each sum to 1, three numbers determine all weights:
 
 * a, the weight of (r, 1), which is also the weight of (1, r): the total variation distance of R0
   and R1, divided by r - 1;
 * the weight of both: s - a, with s = (1 - gamma) / (r - 1);
 * the weight of neither: gamma - s - a.
 
-A larger a moves weight from *both* and *neither* to the two corners that are apart. W is larger at
-one of these corners, and smaller at the other, while the mean of W does not change. This is a
-mean-preserving spread, so the worst pair is the one with the largest total variation distance. If
-this distance is unknown, the largest a without a negative weight is used. An answer that is encoded
-as one of several inputs at random has a mixture of their distributions, and the total variation
-distance of two mixtures is no larger.
+If a increases, weight moves from *both* and *neither* to the two corners that are apart. W is
+larger at one of these corners and smaller at the other, while its mean does not change. Such a
+mean-preserving spread increases the bound. The worst pair is therefore the pair with the largest
+total variation distance. If this distance is unknown, the largest a is used for which no weight is
+negative. Some answers are encoded as one of several inputs, which is drawn at random. The
+distribution of such an answer's symbol is a mixture, and the total variation distance of two
+mixtures does not exceed that of the worst pair of inputs.
 
-If a channel's blanket is unknown, max(R0, R1) / r is used as a lower bound, so that u or v is r. By
-the same argument, all weight is apart in the worst case: a = 1 / (r + 1). Randomized response is
-this worst case, and is therefore the worst of all channels with the same epsilon.
+If a channel's blanket is unknown, max(R0, R1) / r is used as a lower bound. Then u or v is r. By
+the same argument, all weight is apart in the worst case, and a = 1 / (r + 1). Randomized response
+is this worst case, and is therefore the worst of all channels with the same epsilon.
 
-Of the n reports, K are apart, which means that they are drawn from one of the two corners *apart*.
-Each of these is at the corner (r, 1) with probability one half, and N is the number of reports at
-this corner. G is the number of reports in *neither*, plus r times the number of reports in *both*.
-For x = e^epsilon, the sum of all W is (r - 1) (x + 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G).
-Its expected positive part over N, f(G), has a closed form for each K and G, and is decreasing and
-convex in G. f is computed at a few values of G, the *nodes*. Between two nodes, f lies below the
-chord. The chord lies below the geometric interpolation between the nodes, times e^(L^2 / 8), where
-L is the difference between the logarithms of f at the nodes (Hoeffding 1963, lemma 1). This bounds
-the maximum of f(g) e^(t g) between nodes for any t. E f(G) is at most this maximum times E e^(-t
-G), which is a power. For an approximately optimal t, the bound is nearly exact.
+Let K be the number of reports that are drawn from one of the two corners that are apart. Each of
+them is at the corner (r, 1) with probability one half. N is the number of reports at this corner. G
+is the number of reports in *neither*, plus r times the number of reports in *both*. For x =
+e^epsilon, the sum of all W is (r - 1) (x + 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G).
 
-The binomial distributions are bounded in floats. Each function states whether its result is rounded
+For given K and G, let f(G) be the expected positive part of this sum over N. It has a closed form,
+and it is decreasing and convex in G. It is computed only at a few values of G, the *nodes*. Between
+two nodes, f lies below the chord. The chord lies below the geometric interpolation between the
+nodes, multiplied by e^(L^2 / 8), where L is the difference between the logarithms of f at the nodes
+(Hoeffding 1963, lemma 1). For any t, this bounds the maximum of f(g) e^(t g) between the nodes. E
+f(G) is at most this maximum times E e^(-t G), which is the power of a simple sum. If t is
+approximately optimal, the bound is nearly exact.
+
+Binomial distributions are bounded with floats. Each function states whether its result is rounded
 up or down.
 """
 
@@ -71,27 +75,29 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The least n for Stirling's series up to 1/n^7, with an error < 1/(1188 n^9) < 3e-17."""
+"""The least n for which Stirling's series is used. Its terms up to 1/n^7 have an error below
+1/(1188 n^9), which is less than 3e-17.
+"""
 
 FIXED_ERROR = 2.0**-43
-"""A bound on rounding errors: about a thousand units in the last place.
+"""A bound on rounding errors, which is about a thousand units in the last place.
 
-The bound exceeds the sum of the rounding errors of a few numbers below 128. It also exceeds the
+It exceeds the total rounding error of a few operations on numbers below 128. It also exceeds the
 relative error of the continued fraction in `fair_tail_floor`.
 """
 
 ERROR_PER_STEP = 2.0**-46
-"""A bound on the rounding error in `log_mass_ceiling` per unit of distance from the mean.
+"""A bound on the rounding error in `log_mass_ceiling`, per unit of distance from the mean.
 
-Digits are lost if two terms nearly cancel. Such terms are at most 40 times the distance from the
-mean number of successes.
+If two terms nearly cancel, digits are lost. Such terms are at most 40 times as large as the
+distance from the mean number of successes.
 """
 
 DEPTH = 32
 """The number of terms of the continued fraction in `fair_tail_floor`.
 
-This number is even, so that omitting all further terms makes the tail smaller. Far from the mean,
-where delta is small, the omitted terms change less than the last digit.
+Because this number is even, the result becomes smaller if all further terms are omitted. Far from
+the mean, where delta is small, the omitted terms do not even change the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -126,14 +132,15 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
 
 
 def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
-    """Return P(heads >= least) / P(heads = least - 1) for fair coins, rounded down.
+    """Return P(heads >= least) / P(heads = least - 1) for tosses of fair coins, rounded down.
 
     The result is computed from the continued fraction of the incomplete beta function (DiDonato &
     Morris 1992, "Algorithm 708", BFRAC) at one half. Above the mean, all of its terms are positive,
     so the value lies between two consecutive convergents.
 
     Args:
-        least: the smallest number of heads, above the mean: from (trials + 1) / 2 to trials + 1.
+        least: the smallest number of heads. It lies above the mean, from (trials + 1) / 2 to trials
+            + 1.
         trials: the number of coins, at least 0.
 
     """
@@ -152,7 +159,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
 
 def _logarithm(probability: float, complement: float) -> float:
-    """Return the logarithm of a probability, from its complement if this is more accurate."""
+    """Return the logarithm of a probability, computed from the smaller of the two arguments."""
     return math.log(probability) if probability < complement else math.log1p(-complement)
 
 
@@ -175,39 +182,39 @@ def _deviance(count: Floats, mean: Floats) -> Floats:
 
 
 MOST_REPORTS = 2**33
-"""The maximum number of reports that are taken into account. More reports could only lower delta.
+"""The maximum number of reports that are counted. Further reports could only lower delta.
 
-The computing time grows with the square root of this number.
+The computing time grows with the square root of the number of reports.
 """
 
 MOST_EPSILON = 64.0
-"""The local epsilon above which other reports are assumed to give no protection to a report."""
+"""The largest local epsilon for which other reports are assumed to protect a report."""
 
 BUCKETS = 512
 """The number of buckets (ranges) into which the values of K are divided.
 
-For K, N, G, W and f, see the description of this module.
+The module's docstring defines K, N, G, W and f.
 
-A bucket is treated as a single value, in two ways. The number of fair coins that determine N is the
-bucket's largest K, because the sum of these coins is then most spread out. The amount that is
-subtracted in the sum of all W is that of the bucket's smallest K. Buckets can therefore only raise
+All values of K in a bucket are treated alike. N is computed as if K were the largest value in the
+bucket, because the distribution of N then has the largest spread. The amount that is subtracted in
+the sum of all W is computed as if K were the smallest value. Buckets can therefore only raise
 delta. With 10**4 reports or more, they raise delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
-"""The maximum number of nodes, which are values of G at which f is computed, for all K together."""
+"""The maximum number of nodes (values of G at which f is computed) in all buckets together."""
 
 STEP = 0.125
-"""The approximate decrease of log f between adjacent nodes. It is larger if `POINTS` is reached."""
+"""The approximate decrease of log f between adjacent nodes, unless `POINTS` limits their number."""
 
 TAIL = 2.0**-100
-"""The probability of the ignored values of K, and of G, on each side of the mean."""
+"""The total probability of the values of K, and of G, that are ignored on each side of the mean."""
 
 ROUNDING = 1 + 2.0**-40
-"""A factor that exceeds the rounding errors of a few operations or of a sum of positive floats."""
+"""A factor that compensates for rounding in a few operations, or in a sum of positive floats."""
 
 FAR = 700.0
-"""A number above the logarithm of any f(G). A float can still represent its exponential."""
+"""A number that exceeds the logarithm of any f(G). A float can still represent e^FAR."""
 
 UNDERFLOW = 2.0**-1000
 """An upper bound on the sum of all terms that floats round to zero."""
@@ -215,17 +222,17 @@ UNDERFLOW = 2.0**-1000
 
 @dataclass(frozen=True, slots=True)
 class Blanket:
-    """What one report of a channel reveals, for the worst pair of answers.
+    """The weights that describe what one report reveals for the worst pair of answers.
 
-    Each symbol belongs to one of four groups: likely only for the first answer of the pair, only
-    for the second, for both, or for neither. A weight is the probability of a group's symbols in
-    the blanket, which is the smallest probability of each symbol over all answers.
+    Each symbol is likely for only the first answer of the pair, for only the second, for both, or
+    for neither. The weight of such a group of symbols is its total probability in the blanket (see
+    the module).
 
     Attributes:
         local_epsilon: lambda, the epsilon of one report, above 0.
-        apart: a, the weight of the symbols that only the first of two answers makes more likely.
-            The symbols that only the second answer makes more likely have the same weight.
-        both: the weight of the symbols that both answers make more likely.
+        apart: a, the weight of the symbols that are likely for only the first answer. The symbols
+            that are likely for only the second answer have the same weight.
+        both: the weight of the symbols that are likely for both answers.
         neither: the weight of all other symbols.
 
     """
@@ -244,11 +251,11 @@ class Blanket:
     def of_channel(cls, channel: Channel) -> Self:
         """Return the blanket of a channel whose own delta is 0.
 
-        The relative error of each number is a few times 2^-53. `Shuffled` rounds up by more than
-        this.
+        Each number has a relative error of a few times 2^-53. `Shuffled` compensates for it by
+        rounding up.
         """
-        # for every symbol, some set has no member that the symbol favors; so the blanket of sets is
-        # the blanket of their members, from `last_step`
+        # For every symbol, there is a set none of whose members the symbol favors. The blanket of
+        # sets is therefore the blanket of their members, which `last_step` randomizes.
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
         if total is None or worst.local_epsilon > MOST_EPSILON:
             return worst
@@ -260,12 +267,12 @@ class Blanket:
 
     @property
     def rest(self) -> float:
-        """The probability 1 - 2 a that a report is not apart, computed without cancellation."""
+        """The probability 1 - 2 a that a report is not apart, computed without a subtraction."""
         return self.both + self.neither + (self.apart + self.both) * math.expm1(self.local_epsilon)
 
 
 def blanket_weight(channel: Channel) -> Fraction | None:
-    """Return a lower bound on gamma, the weight of the blanket. None if gamma is unknown."""
+    """Return a lower bound on gamma, the total weight of the blanket, or None if it is unknown."""
     row = inversion_of(channel)
     if row.parts is not None:
         parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]
@@ -275,19 +282,19 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The distribution of K, the number of reports in a tally that are apart.
+    """The distribution of K, which is the number of reports in a tally that are apart.
 
-    A report is *apart* if it is drawn from symbols of the blanket that are likely for only one of
-    the two answers. For G, see the description of this module.
+    A report is *apart* if its symbol is drawn from those symbols of the blanket that are likely for
+    only one of the two answers. The module's docstring defines G.
 
     Attributes:
-        blanket: the blanket of each report.
+        blanket: the blanket of the channel.
         reports: n, the number of reports.
         least: the smallest K of each bucket, in ascending order.
         most: the largest K of each bucket.
         weights: the probability of each bucket, rounded up.
-        tail: the probability of the values of G that are ignored at each end.
-        missed: the probability of all K outside the buckets, rounded up.
+        tail: the total probability of the values of G that are ignored on each side of the mean.
+        missed: the total probability of all K outside the buckets, rounded up.
 
     """
 
@@ -301,7 +308,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the distribution for some honest reports, without the least likely values of K."""
+        """Return the distribution for ``honest`` reports, without the least likely values of K."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -317,7 +324,7 @@ class Shuffled:
         return cls(blanket, reports, counts[starts], most, np.add.reduceat(masses, starts), tail, missed)
 
     def delta(self, epsilon: float) -> float:
-        """Return the delta of a tally at an epsilon of at least 0, rounded up."""
+        """Return a tally's delta for a given epsilon, which is at least 0. Round up."""
         local = self.blanket.local_epsilon
         if epsilon >= local:
             return 0.0
@@ -328,7 +335,7 @@ class Shuffled:
         return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)
 
     def _expected_excess(self, epsilon: float) -> Floats:
-        """Return the expectation of f(G) for each K, rounded up."""
+        """Return the expected value of f(G) in each bucket of K, rounded up."""
         none = np.zeros((self.most.size, 1))
         if self.blanket.both == self.blanket.neither == 0:
             return self._excess(epsilon, none)[:, 0]
@@ -356,12 +363,12 @@ class Shuffled:
         return np.minimum(within + self.tail * (at_none + excess[:, -1]), at_none)
 
     def _excess(self, epsilon: float, sums: Floats) -> Floats:
-        """Return f for each K and each G, rounded up; shape (buckets, nodes).
+        """Return f for each bucket of K and each node G, rounded up, shape (buckets, nodes).
 
         Let x be e^epsilon, and t the smallest N for which the sum of all W is above 0. The result
-        is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t). If
-        rounding changes t by one, the result hardly changes, because the additional or missing term
-        is nearly 0.
+        is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t).
+        Rounding may change t by one. The result then hardly changes, because the additional or
+        missing term is nearly 0.
         """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
@@ -373,7 +380,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return t for each K: the slope of log f where G matters most, if G were normal."""
+        """Return an approximately optimal t for each bucket of K, as if G were normal."""
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)
@@ -385,7 +392,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return what a report may add to G, given that it is not apart, with the probabilities."""
+        """Return the values that a report adds to G if it is not apart, and their probabilities."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -394,10 +401,11 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return a distance from the mean that a sum exceeds on either side with probability <= tail.
+    """Return the distance from its mean that a sum exceeds, per side, with probability <= tail.
 
-    Bernstein's inequality states, for each side, that P(|sum - mean| >= s) <= exp(-s^2 / (2
-    (variance + most s / 3))) if no term is farther from its mean than ``most``.
+    Suppose that no term is farther from its mean than ``most``. By Bernstein's inequality, the sum
+    then exceeds its mean by s or more with a probability of at most exp(-s^2 / (2 (variance + most
+    s / 3))). The same is true below the mean.
     """
     exponent = -math.log(tail)
     reach = most * exponent / 3
@@ -410,7 +418,7 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the probability of the ignored values, which are assumed to reveal everything."""
+    """Return the total probability of the ignored values, which count as if they reveal all."""
     return tail * (below + above)
 
 

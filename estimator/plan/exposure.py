@@ -1,29 +1,31 @@
 """The maximum privacy loss of a device in a window, in a month, in a year and over its life.
 
-Epsilons are added up as exact integers, in billionths. Each sum is limited by the ceilings that the
-device's ledger enforces. If a small delta is accepted, several reports together reveal less than
-the sum of their epsilons. How much less follows from the distribution of the privacy loss.
+Epsilons are added up as exact integers, in billionths. The ceilings that the device's ledger
+enforces limit each sum. If a small delta is accepted, several reports together reveal less than the
+sum of their epsilons. The distribution of the privacy loss determines how much less.
 
-The privacy loss of a symbol, for a pair of answers, is the logarithm of the ratio of the symbol's
-two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
-worst pair of answers is then the pair with the fewest symbols of loss 0. With a tree, a device
-reports on one random level. The bound assumes that the two answers are the worst pair on every
-level. A set or a rounded number is a mixture of inputs. By convexity, it reveals at most as much as
-the worst pair of inputs. Every other channel is treated as the worst channel with the same epsilon.
+For a pair of answers, a symbol has two probabilities. Its privacy loss is the logarithm of their
+ratio. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The worst pair of
+answers is then the pair for which a loss of 0 is least likely. There are three special cases. With
+a tree, a device reports on one random level, and the bound assumes that the two answers are the
+worst pair on every level. A set or a rounded number is encoded as a random input. By convexity, it
+reveals at most as much as the worst pair of inputs. Every other channel is treated as the worst
+channel with the same epsilon.
 
 The loss of several reports is the sum of their losses. The distribution of this sum determines the
 smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy",
 section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
 FFT"). For randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh &
-Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
-sizes are rounded up to the points of a common grid. The largest sums, which are very unlikely, are
-cut off, and their probability is added to delta. The smallest sums are rounded up.
+Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. If losses have
+different sizes, they are rounded up to the points of a common grid. Extremely large sums are cut
+off, and their probability is added to delta. Extremely small sums are rounded up.
 
-If a ceiling limits the number of reports, and not the calendar, the device may have sent any
-mixture of reports on different metrics. The loss is then bounded by its moments, which are the
-means of exp(order * loss). For each order, the mixture with the largest moment is assumed. This is
-a Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section
-4), so the bound is also valid if earlier answers determine later questions.
+Sometimes a ceiling, rather than the calendar, limits the number of reports. The device may then
+have sent any mixture of reports on different metrics. In this case, the moments of the loss are
+used, which are the means of exp(order * loss). For each order, the mixture with the largest moment
+is assumed. This method is a Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via
+a Rényi filter", section 4), so the bound is also valid if earlier answers determine later
+questions.
 """
 
 from __future__ import annotations
@@ -57,25 +59,25 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected
 
 CELLS = 2**16
-"""The number of points of the grid to which sums of privacy losses are rounded up.
+"""The number of points of the grid to which losses are rounded up.
 
-Rounding to the grid increases the sum of a hundred different losses by less than 1/500 of the
-distance between the largest and the smallest sum.
+Rounding increases the sum of a hundred different losses by less than 1/500 of the distance between
+the largest and the smallest possible sum.
 """
 
 CUT = 2.0**-12
-"""The fraction of delta that is reserved for the rare sums of losses that are cut off."""
+"""The fraction of delta that pays for cutting off rare sums of losses."""
 
 ROUNDING = 1 + 2.0**-40
 """A factor that compensates for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
 """The orders of the moments, which are the means of exp(order * loss). Each order gives a bound on
-epsilon, and the smallest bound is used. The bound hardly changes between adjacent orders.
+epsilon, and the smallest bound is used. Adjacent orders give nearly the same bound.
 """
 
 ROUNDED = 1 + 2.0**-48
-"""A factor that makes a rounded probability at least as large as the exact probability."""
+"""A factor that compensates for the rounding of a probability to a float."""
 
 MOST_COMPOSED = 10**6
 """The maximum number of reports with the same loss for which the distribution is computed.
@@ -85,7 +87,7 @@ With more reports, only the bound by moments (`bounded_epsilon`) is used.
 
 
 def loss_of(channel: Channel) -> PrivacyLoss:
-    """Return the privacy loss of one report. It is the same whatever the earlier reports were."""
+    """Return the privacy loss of one report, which does not depend on earlier reports."""
     worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
@@ -95,27 +97,27 @@ class Exposure(Record, frozen=True):
 
     within: Annotated[Horizon, says("the period of the reports.")]
     any_two_histories: Annotated[
-        float, says("the epsilon between any two histories of answers: the sum of the epsilons of all reports.")
+        float, says("the sum of the epsilons of all reports. It bounds the loss between any two histories of answers.")
     ]
     delta_of_any_two_histories: Annotated[
         float,
         says(
-            "the delta at which this sum is valid: the deltas of all reports together, rounded up; 0 if no question "
-            "has a delta."
+            "the sum of the deltas of all reports, rounded up. The sum of the epsilons is valid at this delta. 0 if "
+            "no question has a delta."
         ),
     ]
     any_two_histories_at_delta: Annotated[
         float | None,
         says(
-            "the epsilon between any two histories of answers at ``delta``, which is at most the sum of all "
-            "epsilons. None if the deltas of all reports together exceed ``delta``."
+            "the epsilon between any two histories of answers that is valid at ``delta``. It is at most the sum of "
+            "all epsilons. None if the sum of the reports' deltas exceeds ``delta``."
         ),
     ]
     delta: Annotated[float, says("the delta at which ``any_two_histories_at_delta`` is valid.")]
 
 
 def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, ...]:
-    """Return the maximum privacy loss of a device that begins today, for every horizon.
+    """Return the maximum privacy loss of a device that begins to report today, by horizon.
 
     Args:
         registry: the questions and the ceilings.
@@ -144,8 +146,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of a device's reports in a period.
 
-    The ledger's ceiling on deltas bounds this sum. If a browser may wipe the ledger, this ceiling
-    does not bound the sum of a month or a year.
+    The ledger's ceiling on deltas limits this sum. A browser, however, may wipe its ledger, so the
+    ceiling does not limit its sums for a month or a year.
     """
     budget = registry.budget
     attos = sum(
@@ -162,12 +164,12 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
 
     Args:
         possible: for each metric, the maximum number of reports.
-        together: like ``possible`` if devices answer every question. If they answer only some
-            questions, which are drawn, only the reports with the largest epsilons. Each of these is
-            treated as a report of the worst channel with its epsilon, because a question with a
-            smaller epsilon may reveal more and be drawn instead.
+        together: the same as ``possible`` if devices answer every question. If devices answer a
+            random selection of questions, it contains only the reports with the largest epsilons.
+            These are treated as reports of the worst channel with the same epsilon, because a
+            question with a smaller epsilon may be drawn instead and reveal more.
         most: the ceiling on the sum of all epsilons, in billionths.
-        delta: the requested delta minus the sum of the reports' own deltas.
+        delta: the part of the requested delta that the reports' own deltas leave.
 
     """
     reports = _by_loss(possible)
@@ -191,17 +193,17 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss of a metric's report without its delta. `own_delta` adds up the deltas."""
+    """Return the loss of a metric's report without its delta, which `own_delta` accounts for."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
 class PrivacyLoss(NamedTuple):
-    """The privacy loss of a report for its worst pair of answers: epsilon, 0 or -epsilon.
+    """The privacy loss of a report, which is epsilon, 0 or -epsilon for the worst pair of answers.
 
     Attributes:
         epsilon: the largest loss, rounded up.
-        extreme: the probability that the loss is epsilon, given the answer that makes this loss
-            more likely. For instance, 3/4 for yes and no at epsilon ln 3.
+        extreme: the probability of the loss epsilon, given the answer for which it is more likely.
+            For instance, it is 3/4 for a question with the answers yes and no at epsilon ln 3.
         delta: the probability that the loss is unbounded.
 
     """
@@ -230,7 +232,7 @@ class PrivacyLoss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LossDistribution:
-    """The distribution of a sum of privacy losses, on points ``first``, ``first`` + 1, … of a grid.
+    """The distribution of a sum of privacy losses, on consecutive points of a grid.
 
     Attributes:
         first: the first point.
@@ -244,10 +246,11 @@ class _LossDistribution:
     unbounded: float = 0.0
 
     def cut(self, tail: float) -> _LossDistribution:
-        """Return the distribution without its largest and its smallest points.
+        """Return the distribution without its unlikely largest and smallest points.
 
-        At each end, points are removed whose probabilities add up to at most ``tail``. The largest
-        sums then count as unbounded, and the smallest as the lowest remaining point.
+        The points that are removed at each end have a total probability of at most ``tail``. At the
+        upper end, this probability then counts as unbounded. At the lower end, it moves to the
+        lowest remaining point.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -256,16 +259,16 @@ class _LossDistribution:
         return _LossDistribution(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
 
     def plus(self, other: _LossDistribution) -> _LossDistribution:
-        """Return the distribution of the sum of this and another loss, without loss of digits."""
+        """Return the distribution of the sum of this loss and another."""
         unbounded = 1 - (1 - self.unbounded) * (1 - other.unbounded)
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
     def times(self, reports: int, tail: float) -> _LossDistribution:
-        """Return the distribution of the sum of the losses of many reports.
+        """Return the distribution of the total loss of several reports with this distribution.
 
         Args:
             reports: the number of reports.
-            tail: the maximum total probability to cut off at each end.
+            tail: the maximum total probability that may be cut off at each end.
 
         """
         share, doubled, summed = tail / (4 * reports), self, _LossDistribution(0, np.ones(1))
@@ -278,12 +281,11 @@ class _LossDistribution:
 
 
 def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
-    """Return the epsilon of all reports together at a delta, rounded up.
+    """Return the total epsilon of all reports for a given delta, rounded up.
 
     Args:
-        reports: the number of reports of each loss.
-        delta: the amount by which a probability may exceed e^epsilon times the probability under
-            another history, above 0.
+        reports: the number of reports with each loss.
+        delta: the delta, above 0.
 
     Returns:
         The epsilon. It is infinite if delta is too small.
@@ -309,15 +311,14 @@ def bounded_epsilon(
     ceiling: int,
     delta: float,
 ) -> float:
-    """Return an epsilon that is valid at a delta for any mixture of reports within a ceiling.
+    """Return an epsilon that is valid for a delta and for any mixture of reports within a ceiling.
 
     Args:
-        reports: the maximum number of reports of each loss; infinite if only the ceiling limits
-            them.
-        charges: the charge for one report of each loss, above 0.
+        reports: the maximum number of reports with each loss. Infinite if only the ceiling limits
+            this number.
+        charges: the charge for one report with each loss, above 0.
         ceiling: the maximum sum of all charges.
-        delta: the amount by which a probability may exceed e^epsilon times the probability under
-            another history, above 0. The deltas of the reports themselves are ignored.
+        delta: the delta, above 0. It must not include the reports' own deltas, which are ignored.
 
     """
     least = math.inf
@@ -340,7 +341,7 @@ def _distribution_of(loss: PrivacyLoss) -> _LossDistribution:
 
 
 def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistribution:
-    """Return the distribution on a grid, with each loss rounded up to a multiple of the step."""
+    """Return the distribution after each loss is rounded up to a multiple of the step."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
     return _LossDistribution(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
@@ -349,10 +350,10 @@ def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistri
 def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
     """Return the distribution of the sum of losses, and a bound on its rounding error.
 
-    The bound is valid for the probability of any set of points. The error of a Fourier transform,
-    as a vector, is at most log2 n units in the last place times the length of the result (Higham
-    2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The error of a sum of n
-    points is at most sqrt(n) times as large.
+    The bound is valid for the probability of any set of points. The error of a Fourier transform is
+    a vector. Its norm is at most log2 n units in the last place, multiplied by the norm of the
+    result (Higham 2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The error
+    of a sum of n points is at most sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

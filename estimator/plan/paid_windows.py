@@ -1,9 +1,9 @@
-"""The windows for which a device's budget certainly pays: it can answer every question it is asked.
+"""The windows that the budget certainly pays for. In these windows, no ceiling prevents an answer.
 
 For each day, this module computes the largest epsilons and deltas that a device may have been
-charged by the end of this day. The charge of a window counts as soon as the window begins, and in
-every month that the window overlaps. If a device answers only some questions, which are drawn, the
-costliest questions count. If all of these sums are within the ceilings of ``[budget]``, the budget
+charged by the end of this day. It assumes that a window is charged on its first day, and in every
+month that the window overlaps. If a device answers only a random selection of questions, it is
+assumed to answer the costliest ones. If no sum exceeds a ceiling in ``[budget]``, the budget
 certainly pays for all answers. Otherwise, a ceiling may prevent some answers.
 """
 
@@ -28,7 +28,7 @@ from estimator.results.estimate import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10
-"""The number of years that a plan looks ahead if a question does not expire."""
+"""The number of years that a plan covers if a question does not expire."""
 
 DAY: Final = timedelta(days=1)
 
@@ -44,13 +44,13 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows of a question for which the budget of every device certainly pays."""
+    """The windows in which the budget of every device certainly pays for a question's answer."""
 
-    paid: Annotated[int, says("the number of paid windows.")]
+    paid: Annotated[int, says("the number of windows that the budget pays for.")]
     windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
     until: Annotated[
         date | None,
-        says("the last day of the last paid window before the first unpaid one. None if the first window is not paid."),
+        says("the last day before the first window that may not be paid for. None if this is the very first window."),
     ]
 
 
@@ -62,7 +62,7 @@ class _Begun(NamedTuple):
 
 
 class _Sums:
-    """The maximum epsilons and deltas that a device may have been charged, day by day."""
+    """The largest epsilons and deltas that a device may have been charged by the end of a day."""
 
     def __init__(self, registry: Registry, today: date) -> None:
         self._registry = registry
@@ -74,7 +74,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the maximum sums of charges by the end of that day."""
+        """Add the next day, and return the largest possible sums of charges by the end of it."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -131,7 +131,7 @@ class _Sums:
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
     """Return the periods in which ceilings may prevent an answer, in chronological order.
 
-    With ``strategy = "pace"``, there are no such periods, because a device answers only in as many
+    With ``strategy = "pace"``, there are no such periods. A device then answers only in as many
     windows as the ceilings allow (see `participations`).
     """
     end = _end(registry, today)
@@ -152,20 +152,17 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day of the period that a ceiling limits, or None for a lifetime ceiling."""
+    """Return the last day of the ceiling's present period, or None for a lifetime ceiling."""
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric for which the budget certainly pays.
-
-    Return None if it pays for all windows.
-    """
+    """Return the windows of a metric that the budget certainly pays for, or None for all."""
     if not exhausted:
         return None
-    # A count is charged after its window has ended. The next window may be charged before that.
+    # A count is charged after its window has ended. The next window may be charged earlier.
     wait = DAY if metric.kind.call != "record" else timedelta()
     return _paid(metric.window, today, _last_day(metric, today), wait, tuple(exhausted))
 
@@ -174,9 +171,9 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the windows until ``end`` for which the budget pays, or None if it pays for all.
+    """Return the windows until ``end`` that the budget pays for, or None for all.
 
-    Results are cached, because they are the same for many metrics.
+    Results are cached, because many metrics have the same result.
     """
     firsts = [exhaustion.first_day for exhaustion in exhausted]
     paid = windows = 0
@@ -202,12 +199,12 @@ def participations(registry: Registry, today: date) -> Fraction:
 
 
 def _windows(registry: Registry, today: date) -> int:
-    """Return the number of windows until the last question expires. Every question must expire."""
+    """Return the number of windows until the last question expires, if all questions expire."""
     return max((windows_left(metric, today) or 0 for metric in registry.metrics.values()), default=0)
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, the number of windows in which it pays for all questions."""
+    """Return, for each ceiling, the number of windows in which all questions can be paid for."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -223,7 +220,7 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
 
 
 def ceiling_notes(registry: Registry, today: date) -> list[str]:
-    """Return a sentence for each ceiling that may be too low to pay for all answers."""
+    """Return a sentence about each ceiling that may be too low for all answers."""
     budget = registry.budget
     device = "storage" if budget.may_be_wiped else "device"
     exhausted = exhaustions(registry, today)
@@ -231,18 +228,18 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
     notes = [*_of_window(registry, today), *_of_pace(registry, today)]
     if Ceiling.PER_MONTH in first_of:
         notes.append(
-            f"per_month may be used up before a month ends, for the first time on {first_of[Ceiling.PER_MONTH]}: a "
-            f"{device} then answers fewer questions, or none, until the next month"
+            f"per_month may be used up before a month ends, for the first time on {first_of[Ceiling.PER_MONTH]}; until "
+            f"the next month, a {device} then answers fewer questions or none"
         )
     first_windows = {
         ceiling: plural(_before(budget, today, day), "window")
         for ceiling, day in first_of.items()
         if ceiling in FOR_LIFE
     }
-    what = "all questions" if budget.answers is None else f"the costliest questions ({budget.answers})"
+    what = "all questions" if budget.answers is None else f"the {plural(budget.answers, 'costliest question')}"
     notes.extend(
-        f"after {windows} ({budget.window}) with answers to {what}, at the earliest on {first_of[ceiling]}, the "
-        f"{ceiling} ceiling may be reached: a {device} then answers fewer questions, and finally none"
+        f"the {ceiling} ceiling may be reached on {first_of[ceiling]} or later, after {windows} ({budget.window}) with "
+        f"answers to {what}; from then on, a {device} answers fewer questions or none"
         for ceiling, windows in first_windows.items()
     )
     return notes
@@ -253,18 +250,18 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
     left = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     costs = sorted((IN_WINDOW[budget.window][metric.window] * metric.epsilon_nanos for metric in left), reverse=True)
     cost = sum(costs[: budget.answers])
-    what = "all questions" if budget.answers is None else f"the costliest questions ({budget.answers})"
+    what = "all questions" if budget.answers is None else f"the {plural(budget.answers, 'costliest question')}"
     if cost > budget.per_window_nanos:
         yield (
-            f"answers to {what} in a {budget.window} cost up to {as_float(cost):.6g}, more than per_window "
-            f"({as_float(budget.per_window_nanos):.6g}) allows: some of these questions are not answered"
+            f"answers to {what} in a {budget.window} cost up to {as_float(cost):.6g}, which is more than per_window "
+            f"({as_float(budget.per_window_nanos):.6g}) allows; some of these questions will not be answered"
         )
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield a sentence for each ceiling that may be spent too early with ``strategy = "pace"``.
+    """Yield a sentence about each ceiling that may be used up too early with ``"pace"``.
 
-    The strategy divides only the lifetime ceiling evenly over the windows.
+    This strategy spreads answers evenly with regard to the lifetime ceiling, but not to the others.
     """
     if registry.budget.strategy is not Strategy.PACE:
         return
@@ -273,13 +270,13 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
     for ceiling, number in affordable.items():
         if number < paced or (number == 0 < windows):
             yield (
-                f"{ceiling} pays for {number:,} of {plural(windows, 'window')} ({registry.budget.window}): after "
-                "that, a device stops answering, so the fraction of devices that answer is only an average"
+                f"{ceiling} pays for only {number:,} of {plural(windows, 'window')} ({registry.budget.window}); a "
+                "device then stops answering, so the fraction of devices that answer is an average over all windows"
             )
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of windows of the budget, from today's on, that end before ``day``."""
+    """Return the number of budget windows, beginning with today's, that end before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 
@@ -295,7 +292,7 @@ def _end(registry: Registry, today: date) -> date:
 
 
 def _last_day(metric: Metric, today: date) -> date:
-    """Return the last day on which a window of a metric may begin, at most `YEARS` from today."""
+    """Return the last day on which a metric's window may begin, at most `YEARS` from today."""
     year = today.year + YEARS
     farthest = date(year, today.month, min(today.day, 28)) if year <= LATEST_YEAR else date(LATEST_YEAR, 12, 31)
     return farthest if metric.expires is None else min(metric.expires, farthest)

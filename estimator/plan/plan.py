@@ -1,7 +1,7 @@
-"""A plan made before any data is collected: the precision of each metric, and the privacy loss.
+"""A plan, which predicts precision and privacy loss before any data is collected.
 
-The precision says how large the errors of a metric's figures will be with a number of devices. The
-privacy loss says how much all answers of a device reveal within a period, such as a year.
+The precision says how large the errors of a metric's figures will be for a given number of devices.
+The privacy loss says how much all answers of a device reveal within a period, such as a year.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
 """Ways to lower the yearly privacy loss of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""Ways to lower the yearly privacy loss of a browser. A browser may wipe its ledger, which contains
-the sums that ``lifetime`` and ``per_month`` limit. These sums then begin again at 0.
+"""Ways to lower the yearly privacy loss of a browser. If a browser wipes its ledger, the sums that
+``lifetime`` and ``per_month`` limit begin again at 0.
 """
 
 
@@ -64,28 +64,28 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return a list with a sentence if the answers of a year reveal too much, otherwise [].
+    """Return a list with one sentence if a year's answers reveal too much, otherwise [].
 
     Args:
-        nanos: the loss of the year in billionths of epsilon.
+        nanos: the yearly loss, in billionths of epsilon.
         most: the maximum epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger. If so, only the
-            ceilings of single windows limit the yearly loss.
+        may_be_wiped: whether devices are browsers that may wipe their ledger. If so, only
+            ``per_window`` limits the yearly loss.
 
     """
     if nanos <= most * NANOS:
         return []
     least, advice = f"up to {as_float(nanos):.9g}", OF_BROWSERS if may_be_wiped else OF_DEVICES
-    return [f"within a year a device reveals {least}, more than the {float(most):g} of --at-most: {advice}"]
+    return [f"within a year, a device reveals {least}, but --at-most allows only {float(most):g}; {advice}"]
 
 
 COMMON: Final = 0.01
-"""The share of devices that have a common text. A plan states how many devices must report so that
-such a text is found.
+"""The share of devices that have a typical common text. A plan states how many devices must report
+for such a text to be found.
 """
 
 DELTA: Final = 1e-6
-"""The default delta, one in a million, for the epsilon of many reports together."""
+"""The default delta for the total epsilon of many reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class PlanRequest:
     Attributes:
         population: the number of devices.
         today: the UTC day on which the plan begins.
-        delta: the delta at which two epsilons are computed: that of all reports of a device
-            together, and that of a published tally.
-        target_errors: the target standard errors by metric, in the metrics' units.
-        windows: the number of windows over which errors are computed together. None for one window
-            or, with ``strategy = "pace"``, for all windows before the questions expire.
-        people: for metrics whose answers are known, the distribution of the numbers. The plan then
-            suggests narrower ranges.
+        delta: the delta for the total epsilon of a device's reports, and for the epsilon of a
+            published tally.
+        target_errors: the target standard error of each metric, in the metric's unit.
+        windows: the number of windows that are pooled to compute an error. None means one window
+            or, with ``strategy = "pace"``, all windows before the questions expire.
+        people: the distribution of the numbers, for each metric whose answers are known. The plan
+            suggests better ranges for these metrics.
 
     """
 
@@ -120,7 +120,7 @@ class ShareErrors(Record, frozen=True):
     standard_error_worst: Annotated[float, says("the largest standard error of any value in any population.")]
     smallest_seen: Annotated[
         float | None,
-        says("the smallest share whose interval excludes 0 in 4 of 5 draws. None if there is no such share."),
+        says("the smallest share whose interval lies above 0 in 4 of 5 cases. None if there is none."),
     ]
 
 
@@ -134,7 +134,7 @@ class MeanError(Record, frozen=True):
     is_relative: Annotated[
         bool,
         says(
-            "whether the error is a fraction of 1 + the geometric mean, because it refers to the mean of logarithms. "
+            "whether the error is a fraction of 1 + the geometric mean, because the mean is one of logarithms. "
             "Omitted if false."
         ),
     ] = False
@@ -148,8 +148,8 @@ class StrataPlan(Record, frozen=True):
     smallest_difference: Annotated[
         float | None,
         says(
-            "the smallest difference between two strata that is detected in 9 of 10 draws, in a share or, without "
-            "shares, in the mean. None without reports."
+            "the smallest difference in a share between two strata that is detected in 9 of 10 cases. For questions "
+            "without shares, the difference is one in the mean. None without reports."
         ),
     ]
 
@@ -160,8 +160,8 @@ class TextPlan(Record, frozen=True):
     least_shares: Annotated[
         tuple[LeastShare, ...],
         says(
-            "the smallest share at which a short text is found in 9 of 10 draws, and the smallest share for a text "
-            "of maximum length. Empty if the question does not discover texts."
+            "the smallest share of a short text that is found in 9 of 10 cases, and the same for a text of maximum "
+            "length. Empty if the question does not discover texts."
         ),
     ]
     share: Annotated[float, says("the share of the common text for which the numbers of devices are stated.")]
@@ -169,15 +169,15 @@ class TextPlan(Record, frozen=True):
     devices_to_find: Annotated[
         int | None,
         says(
-            "the number of devices with which the common text is found in 9 of 10 draws. None if texts are not "
+            "the number of devices that is enough to find the common text in 9 of 10 cases. None if texts are not "
             "discovered."
         ),
     ]
     devices_if_named: Annotated[
         int | None,
         says(
-            "the number of devices with which the common text, if named, is confirmed in 9 of 10 draws. None if this "
-            "number is impracticably large."
+            "the number of devices that is enough to confirm the common text in 9 of 10 cases, if an analyst requests "
+            "its share. None if this number is impracticably large."
         ),
     ]
 
@@ -187,68 +187,66 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
 
     window: Annotated[WindowKind, says("how often the question is asked: once a day, week or month.")]
     permanent_epsilon: Annotated[
-        float | None, says("the epsilon of a permanent answer. None without permanent answers.")
+        float | None, says("the epsilon of a permanent answer. None if answers are not permanent.")
     ]
     reports: Annotated[int, says("the expected number of reports.")]
     paid_windows: Annotated[
         PaidWindows | None,
-        says("the windows in which this number of reports is expected. None if it is expected in all windows."),
+        says("the windows in which the budget pays for this number of reports. None for all windows."),
     ]
     share: Annotated[
         ShareErrors | None,
-        says("the errors of the shares. None without shares or expected reports."),
+        says("the errors of the shares. None if there are no shares, or if no report is expected."),
     ]
     rotations: Annotated[
         float | None,
         says(
-            "for vectors that are all identical, the error that remains with any number of reports, as a fraction of "
-            "the vector's length. None for other kinds."
+            "the error that remains with any number of reports if all vectors are identical, as a fraction of the "
+            "vector's norm. None for questions about other kinds of answers."
         ),
     ]
-    mean: Annotated[MeanError | None, says("the error of the mean. None without a mean or expected reports.")]
+    mean: Annotated[MeanError | None, says("the error of the mean. None without a mean, or if no report is expected.")]
     least_difference_of_means: Annotated[
         float | UnsetType | None,
         says(
-            "for means by group, the smallest difference between two groups that would be detected. Null if no "
-            "difference would be detected. Omitted for other kinds."
+            "the smallest detectable difference between the means of two groups. Null if no difference is detectable. "
+            "Omitted for questions without groups."
         ),
     ] = UNSET
     together: Annotated[
         Together | None,
-        says("the error over several windows together. None if figures are not pooled or no report is expected."),
+        says("the error of a figure pooled over several windows. None if it cannot be pooled, or without reports."),
     ]
     changes: Annotated[
         tuple[SeenChange, ...],
-        says(
-            "the smallest changes that are detected within a week, month or quarter. Empty if changes are not tested."
-        ),
+        says("the smallest change that is detected within each period. Empty if changes are not tested."),
     ]
     wanted_error: Annotated[float, says("the target standard error of a share or, without shares, of the mean.")]
     reports_needed: Annotated[
-        int, says("the number of reports in a window that achieves the target error even in the worst population.")
+        int, says("the number of reports per window that achieves the target error in every population.")
     ]
     devices_needed: Annotated[
-        int | None, says("the number of devices needed for this number of reports. None if no device answers.")
+        int | None, says("the number of devices that send this number of reports. None if no device answers.")
     ]
     central: Annotated[
         Central | None,
         says(
-            "the privacy loss from a window's tally alone, if only closed tallies are published"
-            " and nobody knows which devices reported. None where shuffling gives no bound."
+            "the privacy loss from a window's tally, if only closed tallies are published and nobody knows which "
+            "devices reported. None if no such bound is proved."
         ),
     ]
-    is_named: Annotated[bool, says("whether the target error was given. Omitted if it is the default.")] = False
+    is_named: Annotated[bool, says("whether the target error was set explicitly. Omitted if not.")] = False
     strata: Annotated[
         StrataPlan | None, says("the precision of comparisons between public strata. None without strata.")
     ] = None
     texts: Annotated[
-        TextPlan | None, says("for questions about texts, the texts that will be found. None for other kinds.")
+        TextPlan | None, says("the texts that will be found. None if the question is not about texts.")
     ] = None
     clips: Annotated[
         tuple[Clip, ...],
         says(
-            "if answers are known, ranges for clipping that bring the mean closer to the mean of unclipped numbers. "
-            "Omitted otherwise."
+            "ranges for clipping that bring the mean closer to the mean of the unclipped numbers. Omitted if the "
+            "answers are not known, or if no range does so."
         ),
     ] = ()
 
@@ -262,9 +260,7 @@ class Plan(Record, frozen=True):
     metrics: Annotated[tuple[MetricPlan, ...], says("a plan for each question, in the registry's order.")]
     device: Annotated[tuple[Exposure, ...], says("the maximum privacy loss of a device, by period.")]
     year: Annotated[str, says("a sentence on how much all answers of a device reveal within a year.")]
-    notes: Annotated[
-        tuple[str, ...], says("sentences on answers that the ceilings do not pay for, and further advice.")
-    ]
+    notes: Annotated[tuple[str, ...], says("advice, and sentences on answers that the ceilings do not pay for.")]
     may_be_wiped: Annotated[bool, says("whether devices are browsers that may wipe their ledger.")] = False
 
 
@@ -297,11 +293,11 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 
 
 def answering(registry: Registry, today: date) -> Fraction:
-    """Return the average fraction of the devices that answer a question in a window.
+    """Return the average fraction of devices that answer a question in a window.
 
     With ``sample``, a device answers only some of the questions. With ``pace``, it answers only in
-    some of the windows. The result does not account for answers that a ceiling prevents; see
-    `MetricPlan.paid_windows`.
+    some of the windows. Answers that a ceiling prevents are not subtracted (see
+    `MetricPlan.paid_windows`).
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -314,12 +310,11 @@ def answering(registry: Registry, today: date) -> Fraction:
 
 
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
-    """Return the number of windows over which a metric's error is computed.
+    """Return the number of windows that are pooled to compute a metric's error.
 
-    It is at most the number of windows for which the ceilings pay.
-
-    With ``pace``, a device answers in only a few of the windows before the questions expire, so all
-    of these windows are evaluated together.
+    Windows that the ceilings do not pay for are not counted. With ``pace``, a device answers in
+    only a few of the windows before the questions expire, so all of these windows are pooled by
+    default.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
@@ -363,13 +358,13 @@ def _plan(  # noqa: PLR0913 facts about the registry
 
 
 def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
-    about = STATISTICS.get(analysis.mean_statistic)  # the mean of a coordinate or of a model is not a statistic
+    about = STATISTICS.get(analysis.mean_statistic)  # None for the means of coordinates and of gradients
     is_relative = about is not None and about.scale.is_relative
     return MeanError(error * analysis.width, analysis.mean_name, is_relative=is_relative)
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each question with too large an error for this number of devices."""
+    """Return a sentence for each question whose error is too large with this number of devices."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
@@ -378,7 +373,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share could be detected, or a mean's interval is as long as its range."""
+    """Return whether no share could be detected, or the mean's interval is as wide as its range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -416,10 +411,10 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the privacy loss from a window's tally alone, if a fraction of devices reports.
+    """Return the privacy loss from a window's tally if only a ``part`` of the devices reports.
 
-    The result is valid only if nobody knows which devices reported. Their fraction is ``part``.
-    With public strata, it is the loss from one stratum's tally if all strata have the same size.
+    The result is valid only if nobody knows which devices reported. For a question with public
+    strata, it is the loss from one stratum's tally, if all strata have the same size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:
@@ -439,7 +434,7 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each metric with known answers for which no better range exists."""
+    """Yield a sentence for each metric whose known answers show that its range is the best."""
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (

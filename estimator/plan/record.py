@@ -1,9 +1,8 @@
-"""The record of a deployment, in the form required by the registry of OpenDP and NIST (tier 3).
+"""A record of a deployment for the public registry of OpenDP and NIST (tier 3).
 
-This registry is a public list of systems that use differential privacy. Everything that follows
-from `metrics.toml` is computed: the protected data, the privacy parameters, the mechanisms, and the
-unprotected data. A placeholder that begins with `FILL_IN` marks each text that only the team can
-provide.
+This registry lists systems that use differential privacy. The record describes the protected and
+the unprotected data, the privacy parameters and the mechanisms. All of this is computed from
+`metrics.toml`. Texts that only the team can provide are placeholders, which begin with `FILL_IN`.
 
 Source: the schema of the Differential Privacy Deployments Registry as of 2026
 (opendp/deployments-registry-data on GitHub), by Ghazi, Nanayakkara & Vadhan.
@@ -29,7 +28,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""For each field whose value is a guess, a note with the accepted values."""
+"""A note with the accepted values, for each field whose value is a guess."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -46,7 +45,7 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
     Args:
         registry: the questions and the ceilings.
         today: the day of the first publication.
-        population: the number of devices; None if unknown.
+        population: the number of devices. None if it is unknown.
 
     """
     say = registry.sentences(ENGLISH)
@@ -73,9 +72,9 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
 
 
 def left_out(population: int | None) -> str:
-    """Return a message that lists the fields missing from a record, and says what to add."""
-    sector = "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance"
-    units = "number_of_privacy_units is left out: give the number of devices with --population"
+    """Return a message that names the missing fields of a record, and says what to add."""
+    sector = "data_product_sector is missing: add Technology, Healthcare, Education, Government, Energy or Finance"
+    units = "number_of_privacy_units is missing: pass the number of devices as --population"
     return sector if population is not None else f"{sector}\n{units}"
 
 
@@ -85,7 +84,7 @@ def as_yaml(record: Mapping[str, Any]) -> str:
 
 
 def _lines(table: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """Yield the lines of a mapping as YAML. Strings are quoted as in JSON, which YAML can read."""
+    """Yield the lines of a mapping as YAML. Strings are written as in JSON, which is valid YAML."""
     for key, value in table.items():
         match value:
             case Mapping():
@@ -119,12 +118,12 @@ def _basic(registry: Registry, today: date) -> dict[str, Any]:
             {"data_curator_name": registry.owner or f"{FILL_IN}: who publishes", "data_curator_type": "Industry"}
         ],
         "description": (
-            f"Statistics of {number} question{'s' * (number != 1)} about {registry.app}. Each answer is randomized on "
-            "the device before it is sent."
+            f"Statistics on the answers to {number} question{'s' * (number != 1)} about {registry.app}. Each answer is "
+            "randomized on the device before it is sent."
         ),
         "intended_use": _by_metric(registry, lambda metric: metric.purpose),
         "data_product_type": "Summary statistics",
-        "data_product_region": f"{FILL_IN}: where the devices are, and whose laws apply",
+        "data_product_region": f"{FILL_IN}: where the devices are, and which country's laws apply",
         "publication_date": today.isoformat(),
     }
 
@@ -135,9 +134,9 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield a text for each fact that a report reveals without randomization."""
-    yield "That a device participates, the times of its uploads, and its network address while it is connected."
-    yield "The number of reports of each question in a window, and about how many devices participate."
+    """Yield a sentence or phrase for each fact that a report reveals without randomization."""
+    yield "That a device participates, when it uploads, and its network address while it is connected."
+    yield "The number of reports on each question in a window, and the approximate number of participating devices."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]
     if silent:
         yield f"Whether anything was recorded in a window, because reports are sent only then: {', '.join(silent)}."
@@ -155,8 +154,8 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
     loss: dict[str, Any] = {
         "privacy_unit": f"a device, {unit}",
         "privacy_unit_details": (
-            f"Two data sets are adjacent if they differ in any or all answers that one device records {unit}, but not "
-            "in the unprotected quantities. A person with several devices is several units."
+            f"Two data sets are adjacent if they differ only in answers that one device records {unit}. Unprotected "
+            "quantities must be equal. A person with several devices counts as several units."
         ),
     }
     if population is not None:
@@ -169,9 +168,9 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
 
 
 def _parameters(registry: Registry, today: date) -> Iterator[str]:
-    """Yield texts on the privacy loss of one report, and of a device's reports in each period."""
+    """Yield the privacy loss of one report on each question, and of a device in each period."""
     for name, metric in registry.metrics.items():
-        yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} a report, rounded up from the exact law"
+        yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} per report, rounded up from the exact value"
     for horizon in Horizon:
         period = {Horizon.WINDOW: str(registry.budget.window), Horizon.LIFE: "life"}.get(horizon, horizon.value)
         yield f"All reports of a device within a {period}: epsilon {most_nanos(registry, horizon, today) / NANOS:g}"
@@ -181,25 +180,25 @@ def _model(registry: Registry) -> dict[str, Any]:
     windows = sorted({str(metric.window) for metric in registry.metrics.values()})
     return {
         "model_name": "Local",
-        "model_name_details": "The SDK randomizes an answer as it is recorded, before anything is stored or sent.",
+        "model_name_details": "The SDK randomizes an answer when it is recorded, before anything is stored or sent.",
         "trust_assumptions": (
-            "A user trusts the device, its operating system and the app with the SDK. Nobody else has to be trusted "
-            "with an answer. Readers of published statistics have more protection only as long as the curator "
-            "publishes nothing else."
+            "A user must trust the device, its operating system and the app that contains the SDK. Nobody else has to "
+            "be trusted with an answer. Users are protected better against readers of published statistics, but only "
+            "if the curator publishes nothing else."
         ),
         "actors": _listed(
             (
-                "The device: sees the answers, randomizes them, and enforces the ceilings.",
-                "The collector: sees perturbed reports and may link those of a device. The parameters allow for that.",
-                "A relay, if there is one: sees addresses and perturbed reports, for seconds.",
-                "Analysts and the public: see statistics of closed windows.",
-                "Other devices: may send fabricated reports. That changes statistics, and reveals nothing.",
+                "The device sees the answers, randomizes them, and enforces the ceilings.",
+                "The collector sees perturbed reports, and may link those of a device. The parameters allow for this.",
+                "A relay, if there is one, sees network addresses and perturbed reports for some seconds.",
+                "Analysts and the public see statistics of closed windows.",
+                "Other devices may send fabricated reports, which change statistics but reveal nothing.",
             )
         ),
         "release_type": "Many releases",
         "release_type_details": (
-            f"One release a {' or '.join(windows)}. {_CHOSEN[registry.budget.strategy].capitalize()}. A device stops "
-            "permanently at its lifetime ceiling; no budget is ever renewed."
+            f"One release per {' or '.join(windows)}. {_CHOSEN[registry.budget.strategy].capitalize()}. A device stops "
+            "permanently when it reaches its lifetime ceiling, which is never renewed."
         ),
         "data_source_type": "Dynamic",
         "access_type": "Non-interactive",
@@ -214,22 +213,22 @@ def _implementation(registry: Registry) -> dict[str, Any]:
         ),
         "mechanisms": _by_metric(registry, _mechanism),
         "composition": (
-            "Sequential composition, added up on the device as whole billionths of epsilon, before a report is "
-            "queued. Permanent answers, and reports that the device drops, are also charged."
+            "Sequential composition. Before a report is queued, the device adds its epsilon to a sum in whole "
+            "billionths. Permanent answers, and reports that the device drops, are also charged."
         ),
         "post_processing": (
-            "Unbiased estimates with confidence intervals, from the laws of the channels. Intervals are clipped to "
-            "the possible range. Only tallies are used as input."
+            "Unbiased estimates and confidence intervals are computed from the tallies and the channels' "
+            "probabilities alone. Intervals are clipped to the possible range."
         ),
         "justification": f"{FILL_IN}: why these epsilons" if not registry.budget.accept else registry.budget.accept,
         "additional_information": (
-            "Hearsay: integers and exact fractions, random numbers of the operating system, laws tested by "
-            "enumeration. `hearsay-estimator plan --statement` writes the page for users."
+            "Hearsay randomizes with integers, exact fractions and random numbers from the operating system. Its "
+            "channels are tested by enumeration. `hearsay-estimator plan --statement` writes the page for users."
         ),
     }
 
 
 def _mechanism(metric: Metric) -> str:
     permanent = metric.channel.permanent_nanos
-    memoized = f", of a permanent answer at epsilon {permanent / NANOS:g}" if permanent else ""
+    memoized = f", applied to a permanent answer with epsilon {permanent / NANOS:g}" if permanent else ""
     return f"{metric.channel.name}, {metric.channel.inputs:,} inputs, {metric.channel.symbols:,} symbols{memoized}"

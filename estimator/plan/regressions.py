@@ -1,4 +1,4 @@
-"""Warnings, before a release, about changes of a registry that let devices reveal more."""
+"""Warnings about changes to a registry after which devices may reveal more."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import WindowKind
 
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
-"""The kinds of windows, in ascending order of their length."""
+"""The kinds of windows, from the shortest to the longest."""
 
-REDRAWN = "its permanent answers are drawn again, in addition to those of the old edition"
+REDRAWN = "its permanent answers are drawn again for the new edition"
 
-CARRIED_OVER = "earlier charges keep their dates, and also count toward the new period"
+CARRIED_OVER = "earlier charges also count toward the new windows that contain their dates"
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
@@ -31,16 +31,16 @@ def regressions(old: Registry, new: Registry) -> list[str]:
 
 
 def remarks(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change that is harmless, although it looks like a regression."""
+    """Return a line for each change that looks like a regression but is harmless."""
     before, after = old.budget, new.budget
     if before.window is after.window or _loosened_by_period(before, after) is not None:
         return []
     tighter = f"per_window now limits each {after.window} as a whole"
-    return [f"budget.window: changed from {before.window} to {after.window}: {tighter}; {CARRIED_OVER}"]
+    return [f"budget.window: was changed from {before.window} to {after.window}; {tighter}, and {CARRIED_OVER}"]
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return how a change of ``budget.window`` lets devices spend more, or None if it does not."""
+    """Return how the change of ``budget.window`` lets devices spend more. None if it does not."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:
@@ -66,7 +66,7 @@ def _of_budget(old: Budget, new: Budget) -> Iterator[str]:
         yield f"budget.delta: was raised to {new.lifetime_attos / ATTOS:g} (previously {old.lifetime_attos / ATTOS:g})"
     loosened = _loosened_by_period(old, new)
     if loosened is not None:
-        yield f"budget.window: changed from {old.window} to {new.window}: {loosened}; {CARRIED_OVER}"
+        yield f"budget.window: was changed from {old.window} to {new.window}; {loosened}, and {CARRIED_OVER}"
     if old.strategy is not Strategy.SPLIT and new.strategy is Strategy.SPLIT:
         yield f'budget.strategy: was "{old.strategy}"; now every question is answered in every window'
     if old.strategy is Strategy.PACE and new.strategy is Strategy.SAMPLE:
@@ -86,28 +86,28 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         yield from _of_permanence(old, new)
     if old.expires is not None and (new.expires is None or new.expires > old.expires):
         now = "no longer expires" if new.expires is None else f"now expires on {new.expires}"
-        yield f"it {now}; previously, it expired on {old.expires}"
+        yield f"it {now} (previously on {old.expires})"
     if new.persist and not old.persist:
         yield "persist was turned on: the running count, which is a true answer, is stored on disk"
     if new.edition != old.edition:
         yield f"its meaning changed, so it is a new question with another edition ({new.edition}); {_cost(new)}"
         if old.channel.permanent_nanos and new.channel.permanent_nanos:
-            yield f"{REDRAWN}: the losses of both editions add up, within lifetime"
+            yield f"{REDRAWN}, so the losses of both editions add up, within the lifetime ceiling"
 
 
 def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
     if not new.channel.permanent_nanos:
-        yield "answers are no longer permanent: the losses of several reports of an unchanged answer now add up"
+        yield "answers are no longer permanent, so repeated reports of an unchanged answer now reveal more"
     elif new.channel.permanent_nanos > old.channel.permanent_nanos:
         raised = f"{_shown(new.channel.permanent_nanos)} (previously {_shown(old.channel.permanent_nanos)})"
         yield f"permanent_epsilon was raised to {raised}"
 
 
 def _cost(metric: Metric) -> str:
-    """Return a text on what one report and a year's reports of a metric cost a device."""
-    each = f"a report of one {metric.window} costs epsilon {_shown(metric.epsilon_nanos)}"
-    year = f"and all reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
-    return f"{each}, {year}, within the ceilings"
+    """Return a sentence on what one report costs a device, and what all reports of a year cost."""
+    each = f"each report costs epsilon {_shown(metric.epsilon_nanos)}"
+    year = f"and the reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
+    return f"{each}, {year} (one per {metric.window}), within the ceilings"
 
 
 def _shown(nanos: int) -> str:

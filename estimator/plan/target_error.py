@@ -1,15 +1,15 @@
-"""Target standard errors, and the smallest effects that a number of reports can detect.
+"""Target standard errors, and the smallest effects that can be detected with a number of reports.
 
-A share counts as detected if its 95% interval lies above 0. The interval is computed as if there
-were only this value, without a correction for several values. The smallest detectable share is the
-share that is detected with a probability of 80%.
+A share counts as detected if its 95% interval lies above 0. The interval is not corrected for the
+number of values. The smallest detectable share is the share that is detected with a probability of
+80%.
 
 A report *supports* a value if its symbol is more likely for this value than for most others. With
 some mechanisms, the number of reports that support a value has a binomial distribution. The search
-for the smallest detectable share then has two steps. It finds the smallest number of reports whose
-interval lies above 0, and then the share with which this number is reached in 80% of cases. With
-other mechanisms, the estimate is treated as normal, with the largest variance of any population
-with this share.
+for the smallest detectable share then has two steps. It first finds the smallest number of
+supporting reports for which the interval lies above 0. It then finds the share for which this
+number is reached in 80% of cases. With other mechanisms, the estimate is treated as normally
+distributed. Its variance is assumed to be the largest variance that is possible for this share.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from estimator.statistics.confidence import EXACT_BELOW, FEW, POWER, Z_OF_POWER,
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
-"""The default target for the standard error: one percentage point for a share, or one percent of
-the range for a mean.
+"""The default target for the standard error. It is one percentage point for a share, or one percent
+of the range for a mean.
 """
 
 
 def unit_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, in the worst population.
 
-    The figure is a value's share or the share of a requested text. For a metric without shares, it
-    is the mean. The variance is in squared units. With n reports, it is divided by n.
+    The figure is the share of a value or of a requested text. For a metric without shares, it is
+    the mean. The variance is in squared units. The variance from n reports is n times smaller.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
@@ -48,9 +48,9 @@ def usual_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, if all shares are equal.
 
     For a mean, it is the variance in the worst population. The variance is in squared units.
-    ``mechanism = "auto"`` chooses mechanisms by this variance, because it falls continuously with
-    epsilon. The variance in the worst population jumps at epsilons where the best design changes,
-    because designs favor either rare or common values.
+    ``mechanism = "auto"`` minimizes this variance, because it decreases continuously with epsilon.
+    The variance of a share in the worst population, in contrast, jumps at some epsilons. There, the
+    best design changes from one that favors rare values to one that favors common values, or back.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -58,13 +58,13 @@ def usual_variance(metric: Metric) -> float:
 
 
 def usual_error(metric: Metric) -> float:
-    """Return the default target error of a metric, in its units."""
+    """Return the default target error of a metric, in the metric's unit."""
     analysis = analysis_of(metric)
     return USUAL if analysis.squares is not None else USUAL * analysis.width
 
 
 def reports_needed(variance: float, error: float) -> int:
-    """Return the number of reports with which the standard error is at most a target.
+    """Return the number of reports for which the standard error meets a target.
 
     Args:
         variance: the variance of the figure from a single report.
@@ -75,18 +75,18 @@ def reports_needed(variance: float, error: float) -> int:
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""The normal quantile of 0.9: a difference between strata must be detected in 9 of 10 cases.
+"""The normal quantile of 0.9. A difference between strata must be detected in 9 of 10 cases.
 
-For shares, detection in 80% of cases is enough. For strata it is not, because people who compare
-two releases also act if they see no difference.
+For shares, 8 of 10 cases are enough. Differences between strata must be detected more reliably,
+because people who compare two releases also act on the absence of a difference.
 """
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
     """Return the smallest difference between two strata that is detected in 9 of 10 cases.
 
-    A difference is detected if its 95% interval excludes 0, without a correction for other
-    comparisons. The result is None without reports.
+    A difference is detected if its 95% interval excludes 0. The interval is not corrected for other
+    comparisons. The result is None if there are no reports.
 
     Args:
         variance: the variance of the figure from a single report, in the worst population.
@@ -97,7 +97,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that is detected with a probability of 80%, or None.
+    """Return the smallest share that is detected in 80% of cases, or None if there is none.
 
     Args:
         squares: the channel's mean squared scores, which determine the variance of a share.
@@ -121,11 +121,12 @@ def least_count(other: float, reports: int) -> int | None:
     """Return the smallest number of supporting reports whose interval lies above ``other``.
 
     Args:
-        other: the probability that a report supports a value that its device does not have.
+        other: the probability that a report supports a value although the answer was another one.
         reports: the number of all reports.
 
     Returns:
-        The number. None if even the interval for all reports does not lie above ``other``.
+        The number. None if the interval does not lie above ``other`` even if all reports support
+        the value.
 
     """
 
@@ -142,7 +143,7 @@ def least_count(other: float, reports: int) -> int | None:
 
 
 def _is_reached(count: int, reports: int, probability: float) -> bool:
-    """Return whether a binomial number is at least ``count`` with a probability of `POWER`, 80%."""
+    """Return whether a binomial number reaches ``count`` with a probability of at least `POWER`."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
     return bool(binomial_tail(count, reports, probability) >= POWER)

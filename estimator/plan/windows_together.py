@@ -1,25 +1,26 @@
-"""Planning for several windows together: a figure's error, and the smallest detectable change.
+"""The precision of figures that are pooled over several windows, and of changes between periods.
 
-A *figure* is an estimated share or mean. As in the command ``report``
-(`estimator.report.same_people`), the same people may answer in every window. Let v be the variance
-of a figure from a single report, in the worst population. A part L of this variance may be the same
-in all windows (the lasting variance), for instance because the same people answer. Only the rest,
-v - L, is new in each window. With n reports in each of k windows,
+A *figure* is an estimated share or mean. The same people may answer in every window, as in the
+command ``report`` (see `estimator.report.same_people`). Let v be the variance of a figure from a
+single report, in the worst population. If the same people answer, a part of this variance may be
+the same in all windows. This part, L, is called the lasting variance. Only the rest, v - L, is new
+in each window.
 
-* the variance of a figure over all k windows together is at most V / n, where V = L + max((v - L) /
-  k, min(v - L, m / n)), and m is the least noise with which intervals can be computed from the
-  normal distribution (`LEAST_NOISE`);
-* the variance of the change from the previous k windows to these k windows is at most 2 V / n + 2
-  min(L, 1/4) / n, on a range of length 1. This maximum is reached if people give opposite answers
-  before and after.
+Suppose that each of k windows has n reports. Intervals can be computed from the normal distribution
+if the noise is at least m (`LEAST_NOISE`). If n (v - L) is below m, all of v counts as lasting. Let
+V = L + max((v - L) / k, min(v - L, m / n)). Then the following bounds apply to figures on a range
+of length 1:
 
-If n (v - L) is below m, all of v counts as lasting.
+* The variance of a figure that is pooled over all k windows is at most V / n.
+* The variance of the change from the previous k windows to these k windows is at most 2 V / n + 2
+  min(L, 1/4) / n. This maximum is reached if people give opposite answers before and after the
+  change.
 
 The command ``report --since DAY`` states which figures have been higher or lower since a day. A
-change is *detected* if this command states it, which requires a p-value of at most 5% after
-correction for all compared figures of all questions. A change of z + z' times the standard error is
-detected with a probability of at least 80%. Here, z is the normal quantile of the corrected level,
-and z' is the normal quantile of 0.8.
+change is *detected* if this command states it. This requires a p-value of at most 5%, after
+correction for all compared figures of all questions. Let z be the normal quantile of the corrected
+level, and z' the normal quantile of 0.8. A change of z + z' standard errors is detected with a
+probability of at least 80%.
 """
 
 from __future__ import annotations
@@ -50,21 +51,21 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The number of windows in each period, by kind of window. A plan compares adjacent periods."""
+"""The number of windows in each period for which a plan states changes, by kind of window."""
 
 MIDDLE: Final = np.array([0.5])
-"""The share, or the mean on a range from 0 to 1, at which people's answers vary the most."""
+"""The share, or the mean on a range from 0 to 1, for which answers have the largest variance."""
 
 OPPOSED: Final = 0.25
-"""The magnitude of the most negative covariance between a person's answers in two windows.
+"""The absolute value of the lowest possible covariance between a person's answers in two windows.
 
-It is reached if half of the people say yes in one window, and everybody gives the opposite answer
-in the other window.
+This covariance occurs if half of the people answer yes in one window, and everybody gives the
+opposite answer in the other window.
 """
 
 
 class Together(Record, frozen=True):
-    """The error of a share or, for questions without shares, of the mean, over several windows."""
+    """The error of a share that is pooled over several windows, or of a mean without shares."""
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
@@ -76,20 +77,20 @@ class SeenChange(Record, frozen=True):
     """The smallest change in a share or mean that is detected within a period."""
 
     period: Annotated[
-        str, says("a week, month or quarter after the change, compared with as many windows before the change.")
+        str, says("the period, such as ``week``. The period after the change is compared with the one before.")
     ]
     windows: Annotated[int, says("the number of windows in the period.")]
     smallest: Annotated[
         float | None,
         says(
-            "the smallest change that `report --since` finds in 4 of 5 draws, with p-values corrected for every "
-            f"figure. None if no change would be found, or if a window has fewer than {EXACT_BELOW} reports."
+            "the smallest change that `report --since` finds in 4 of 5 cases, with p-values corrected for all "
+            f"figures. None if no change would be found, or if a window has fewer than {EXACT_BELOW} reports."
         ),
     ]
 
 
 class Variances:
-    """The variance of a figure times the number of reports n, on a range of length 1."""
+    """The variance of a figure multiplied by the number of reports n, on a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
         """Split the variance ``worst`` into a lasting part and fresh noise."""
@@ -109,11 +110,9 @@ class Variances:
     def of_change(self, windows: int, reports: int) -> float:
         """Return n times the variance of the change between two periods of equal length.
 
-        Here, n is the number of reports in each window.
-
         Args:
             windows: the number of windows in each period.
-            reports: n.
+            reports: n, the number of reports in each window.
 
         """
         is_enough = reports * self._fresh >= LEAST_NOISE
@@ -124,7 +123,7 @@ class Variances:
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
     """Return the variances of a question's share or mean.
 
-    Return None for a figure that the command ``report`` never combines over several windows.
+    Return None if the command ``report`` never pools this figure over several windows.
     """
     if analysis.squares is not None:
         return Variances(analysis, analysis.squares.worst * analysis.factor**2)
@@ -133,15 +132,14 @@ def variances_of(analysis: Analysis[Any]) -> Variances | None:
 
 
 def width_of(analysis: Analysis[Any]) -> float:
-    """Return the length of the range of a question's share, which is 1, or of its mean."""
+    """Return the length of the range of a question's figure, which is 1 for shares."""
     return 1.0 if analysis.squares is not None else analysis.width
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error of a question's share or mean over several windows together.
+    """Return the error of a question's share or mean that is pooled over several windows.
 
-    Return None without reports, or if the command ``report`` never combines windows of the
-    question.
+    Return None if there are no reports, or if the command ``report`` never pools this figure.
     """
     variances = variances_of(analysis)
     if variances is None or reports == 0:
@@ -150,9 +148,9 @@ def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | 
 
 
 def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
-    """Return the number of reports that each window needs for an error over several windows.
+    """Return the number of reports per window with which the pooled figure has a given error.
 
-    If the command ``report`` never combines windows of this question, the error is that of a single
+    If the command ``report`` never pools this question's windows, the error is that of a single
     window.
     """
     variances = variances_of(analysis)
@@ -174,14 +172,15 @@ def seen_changes(
 ) -> tuple[SeenChange, ...]:
     """Return the smallest detectable change for each period, or () if changes are not tested.
 
-    A period is left out if the ceilings do not pay for answers in this period and the one before.
+    Two adjacent periods are compared. If the ceilings do not pay for the answers in both, the
+    period is left out.
 
     Args:
         analysis: the analysis of the question.
         reports: the number of reports in each window.
-        comparisons: the number by which the significance level is divided, from `comparisons`; 0 if
-            changes are not tested.
-        paid: the number of windows whose answers the ceilings pay for. None for all windows.
+        comparisons: the divisor of the significance level (see `comparisons`), or 0 if changes are
+            not tested.
+        paid: the number of windows whose answers the ceilings pay for, or None for all.
 
     """
     variances = variances_of(analysis)
@@ -199,11 +198,11 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return, for each question, the number by which the significance level of a figure is divided.
+    """Return the divisor of the significance level for the figures of each question.
 
     Every question and every stratum receives an equal part of the level, and divides this part
-    among its figures. For instance, with two questions without strata, of which the first has 3
-    figures, the level of each of these figures is divided by 6.
+    among its figures. For instance, suppose that there are two questions without strata, and that
+    the first has 3 figures. The divisor for each of these figures is then 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
@@ -212,7 +211,7 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
 
 def _tests(metric: Metric, today: date) -> int:
-    """Return the number of figures of a question that have p-values."""
+    """Return the number of a question's figures that have p-values."""
     window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
     estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
     return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair

@@ -106,7 +106,7 @@ CASES: dict[str, tuple[list[tuple[str, str]], dict[str, str], int, str]] = {
     "words": ([PURPOSE], {"base": "main", "at-most": "5"}, 0, "\n+* Why it is asked: Is it slow?\n"),
     "more for life": ([LIFETIME], {"base": "main"}, 1, RAISED),
     "more for life, compared with nothing": ([LIFETIME], {"base": ""}, 0, "reveal at most epsilon 5: "),
-    "too much a year": ([], {"base": "", "at-most": "3"}, 1, "more than the 3 of --at-most"),
+    "too much a year": ([], {"base": "", "at-most": "3"}, 1, "but --at-most allows only 3;"),
     "a mistake": ([("epsilon = 1.0", "epsilon = 0")], {"base": "main"}, 2, "\nmetrics.toml:34: metric.startup_ms.eps"),
 }
 """Changes of the registry, the action's inputs, the exit status and what is said."""

@@ -173,7 +173,7 @@ ACCEPTED = "above the limits: budget; accepted because: It exists in tests only.
 def test_notes_say_what_the_ceilings_do_not_allow() -> None:
     registry = _registry({"per_window": 2, "lifetime": 6}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2})
     *_, costly, silent = make_plan(registry, PlanRequest(10, TODAY)).notes
-    assert "cost up to 3, more than per_window (2) allows" in costly
+    assert "cost up to 3, which is more than per_window (2) allows" in costly
     assert "after 3 windows (day)" in silent
     expiring = BOOLEAN | {"expires": Toml("2026-11-23")}
     assert make_plan(_registry({"per_window": 2, "lifetime": 6}, a=expiring), PlanRequest(10, TODAY)).notes == (

@@ -142,8 +142,8 @@ def test_what_is_best_already_is_said(tmp_path: Path) -> None:
 YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds can become {}.\n"
 
 LASTS = (
-    "note: after 23 windows (day) with answers to all questions, at the earliest on 2026-12-14, the lifetime "
-    "ceiling may be reached: a device then answers fewer questions, and finally none\n"
+    "note: the lifetime ceiling may be reached on 2026-12-14 or later, after 23 windows (day) with "
+    "answers to all questions; from then on, a device answers fewer questions or none\n"
 )
 
 UNCHECKED = "note: [app] states no population, so there was no check for questions that would show nothing\n"
@@ -186,7 +186,7 @@ def test_the_gate_fails_for_a_year_that_reveals_more_than_is_allowed() -> None:
     assert (allowed.exit_code, allowed.stdout, allowed.stderr) == (0, year, "")
     refused = _run(STARTER, "--check", "--at-most", 4.99, "--today", "2026-11-22")
     assert (refused.exit_code, refused.stdout) == (1, year)
-    assert refused.stderr.startswith("within a year a device reveals up to 5, more than the 4.99 of --at-most: ")
+    assert refused.stderr.startswith("within a year, a device reveals up to 5, but --at-most allows only 4.99; ")
     assert refused.stderr.endswith(": lower lifetime or per_month, or ask less often\n")
 
 
@@ -197,7 +197,7 @@ def test_the_gate_names_for_browsers_what_lowers_their_year(tmp_path: Path) -> N
     """
     path, text = tmp_path / "web.toml", STARTER.read_text(encoding="utf-8")
     web = re.sub(r"^strategy = .*$", "web_year = 200", text, flags=re.MULTILINE)
-    advice = ": lower per_window, or ask less often\n"
+    advice = "; lower per_window, or ask less often\n"
 
     def year(most: float, **ceilings: float) -> Result:
         changed = web

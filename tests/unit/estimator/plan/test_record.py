@@ -86,6 +86,6 @@ def test_the_command_prints_the_record_of_the_registry(tmp_path: Path) -> None:
     assert yaml.safe_load(result.stdout) == deployment_record(Registry.read(path), TODAY, None)
     assert "  # FILL IN: Government, Industry or Nonprofit\n" in result.stdout
     assert result.stderr.splitlines() == [
-        "data_product_sector is left out: add Technology, Healthcare, Education, Government, Energy or Finance",
-        "number_of_privacy_units is left out: give the number of devices with --population",
+        "data_product_sector is missing: add Technology, Healthcare, Education, Government, Energy or Finance",
+        "number_of_privacy_units is missing: pass the number of devices as --population",
     ]

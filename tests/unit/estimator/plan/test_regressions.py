@@ -86,8 +86,8 @@ def test_another_period_of_the_ceiling_is_named_and_what_it_loosens(before: str,
     assert (lines == []) is (loosened is None)
     assert (remarks(old, new) == []) is (loosened is not None)
     (line,) = said
-    assert line.startswith(f"budget.window: changed from {before} to {after}: {loosened or 'per_window now'}")
-    assert line.endswith("earlier charges keep their dates, and also count toward the new period")
+    assert line.startswith(f"budget.window: was changed from {before} to {after}; {loosened or 'per_window now'}")
+    assert line.endswith("earlier charges also count toward the new windows that contain their dates")
 
 
 def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
@@ -95,7 +95,7 @@ def test_a_shorter_window_and_more_metrics_a_window_are_named() -> None:
     daily = _registry(a=BOOLEAN | {"window": "week"})
     (shortened,) = regressions(weekly, daily)
     assert shortened.startswith(
-        "budget.window: changed from week to day: each day may now cost as much as each week could"
+        "budget.window: was changed from week to day; each day may now cost as much as each week could"
     )
     few, more = (_registry(f'{OLD_BUDGET}strategy = "sample"\nanswers = {n}\n', a=BOOLEAN, b=BOOLEAN) for n in (1, 2))
     assert regressions(few, more) == ["budget.answers: was raised to 2 (previously 1)"]
@@ -141,20 +141,21 @@ def test_every_change_of_a_metric_that_costs_is_named(
 def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() -> None:
     old, new = _registry(a=BOOLEAN), _registry(a=BOOLEAN, b=BOOLEAN | {"window": "week"}, c=PERMANENT)
     weekly, daily = regressions(old, new)
-    costs = "is new; a report of one {} costs epsilon {}, and all reports of a year cost up to {}, within the ceilings"
-    assert weekly == f"metric.b: {costs.format('week', 1, 54)}"
-    assert daily == f"metric.c: {costs.format('day', 0.5, 183)}"
+    each = "is new; each report costs epsilon {}"
+    costs = f"{each}, and the reports of a year cost up to {{}} (one per {{}}), within the ceilings"
+    assert weekly == f"metric.b: {costs.format(1, 54, 'week')}"
+    assert daily == f"metric.c: {costs.format(0.5, 183, 'day')}"
     assert regressions(new, old) == []
 
 
 @pytest.mark.parametrize(
     ("before", "after", "warning"),
     [
-        ({"expires": Toml("2027-01-01")}, {}, "metric.a: it no longer expires; previously, it expired on 2027-01-01"),
+        ({"expires": Toml("2027-01-01")}, {}, "metric.a: it no longer expires (previously on 2027-01-01)"),
         (
             {"expires": Toml("2027-01-01")},
             {"expires": Toml("2028-01-01")},
-            "metric.a: it now expires on 2028-01-01; previously, it expired on 2027-01-01",
+            "metric.a: it now expires on 2028-01-01 (previously on 2027-01-01)",
         ),
     ],
 )
@@ -173,9 +174,9 @@ def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.4}, {"window": "week"}, {"permanent_epsilon": 0.9}])
 def test_another_edition_of_a_permanent_metric_draws_its_answers_anew(change: dict[str, Field]) -> None:
-    redrawn = "metric.a: its permanent answers are drawn again, in addition to those of the old edition"
+    redrawn = "metric.a: its permanent answers are drawn again for the new edition"
     *_, last = regressions(_registry(a=PERMANENT), _registry(a=PERMANENT | change))
-    assert last == f"{redrawn}: the losses of both editions add up, within lifetime"
+    assert last == f"{redrawn}, so the losses of both editions add up, within the lifetime ceiling"
     assert not any(redrawn in line for line in regressions(_registry(a=BOOLEAN), _registry(a=PERMANENT)))
 
 
