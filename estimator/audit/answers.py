@@ -1,44 +1,44 @@
 """The answers and inputs for which the exact audit runs the SDK's code with all outcomes of coins.
 
 The SDK encodes an answer as an *input*, usually an integer from 0. A *channel*, which is a
-mechanism with its parameters, randomizes the input to a *symbol*. To *walk* an answer or input is
-to run the SDK's code for it with every outcome of its coins (random draws). The result is the
-probability of each symbol: the *distribution* of the answer or input.
+mechanism with its parameters, turns the input into a random *symbol*. To *walk* an answer or input
+is to run the SDK's code for it with every outcome of its coins (random draws). The result is the
+*distribution* of the answer or input, which assigns a probability to each symbol.
 
-**Inputs.** All inputs of a channel are walked if inputs times symbols is at most `MOST_PATHS`.
-Otherwise, a sample is walked: the first two inputs, the last two, the middle one, and as many
-random others as the limit allows. A *worst pair* is a pair of inputs for which the probabilities of
-some symbol differ by the largest factor. The sample always contains a worst pair. The reason
-depends on the mechanism:
+**Inputs.** All inputs of a channel are walked if the number of inputs times the number of symbols
+is at most `MOST_PATHS`. Otherwise, a sample is walked. It consists of the first two inputs, the
+last two, the middle one, and as many random others as the limit allows. A *worst pair* is a pair of
+inputs for which the probabilities of some symbol differ by the largest factor. The sample always
+contains a worst pair. The reason depends on the mechanism:
 
 * k-ary response, block designs and geometries: Every pair is a worst pair. Each symbol has a set of
-  inputs for which it is more likely. Its probability is the same for all inputs in this set, and
-  the same for all inputs outside. For each pair of inputs, there is a symbol whose set contains
-  only one of the two. In a cyclic design, shifting all values shifts all symbols, so all pairs with
-  the same difference are equivalent.
+  inputs for which it is more likely. Its probability is the same for all inputs in this set, and it
+  is also the same for all other inputs. For each pair of inputs, there is a symbol whose set
+  contains only one of the two. In a cyclic design, shifting all values shifts all symbols, so all
+  pairs with the same difference are equivalent.
 * Trees (`hierarchical`): The first and the last input are in different nodes on every level of the
   tree, and every pair of nodes on a level is a worst pair.
 * Bands (`square_wave`, `optimal_mean`): From the first input to the last, the probability of a
   symbol rises and then falls. Each symbol is therefore least likely at the first or the last input.
   The first symbol is most likely at the first input, and the last symbol at the last input.
-* Added noise: The probability of a symbol falls with its distance from the input. The largest ratio
-  is therefore that of the first and the last input at an end of the range, or else that of the
-  first two or the last two inputs next to an end.
+* Added noise: The probability of a symbol decreases with its distance from the input. The largest
+  ratio therefore occurs at an end of the range for the first and the last input, or next to an end
+  for the first two or the last two inputs.
 
 If the largest ratio in the sample *equals* the declared ratio, the walk proves that this ratio
-occurs. The claim that pairs outside the sample do not exceed it rests only on these reasons.
+occurs. It does not prove that no pair outside the sample has a larger ratio. This follows only from
+the reasons above.
 
 **Answers.** A number between two points of a grid is rounded at random to one of them. For
 instance, 2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. Its distribution of
 symbols is therefore a mixture of the distributions of two inputs. A ratio of two mixtures never
-exceeds the largest ratio of their parts, and a hockey-stick divergence (see `proof`) is convex. The
-points of the grid are therefore the worst answers. This is similar to "post-processing" (Dwork &
-Roth 2014, section 3.5.1), except that the randomized map is applied before the channel. A few
-numbers between grid points are walked nevertheless, to check that they are rounded correctly.
+exceeds the largest ratio of their parts, and a hockey-stick divergence (see `proof`) is convex. No
+answer is therefore worse than the points of the grid. A few numbers between grid points are walked
+nevertheless, to check that they are rounded correctly.
 
 **Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
-how many members of the set the symbol favors. The largest ratio is that between the empty set and a
-set of the maximum size. If there are more than `MOST_SETS` sets, two sets of each size are walked.
+how many members of the set the symbol favors. The empty set and a set of the maximum size have the
+largest ratio. If there are more than `MOST_SETS` sets, two sets of each size are walked.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths of a metric. A *path* is a run of the SDK's code for an answer, with
-one outcome of all coins. At 10 to 30 microseconds per path, an audit takes a few seconds. With
-k-ary response, all categories are checked if there are at most 362. With geometries, 58 to 119 of
-1,024 categories are checked.
+"""The maximum number of paths for a metric. A *path* is a run of the SDK's code for an answer with
+one combination of the coins' outcomes. At 10 to 30 microseconds per path, an audit takes a few
+seconds. With k-ary response, all categories are checked if there are at most 362. With geometries,
+58 to 119 of 1,024 categories are checked.
 """
 
 LEAST_INPUTS = 5
-"""The minimum number of inputs to check: the first two, the last two, and the middle one."""
+"""The minimum number of inputs to check (the first two, the last two, and the middle one)."""
 
 SEED = 1
 """The seed for the random choice of the inputs to check. It is fixed, so that everybody who audits
@@ -77,13 +77,14 @@ a registry gets the same result.
 """
 
 MOST_SETS = 2**8
-"""The number of sets up to which all sets that a user can answer are checked. All whole numbers of
-a range are checked if the largest is below this number.
+"""The maximum number of possible sets for which all sets are checked. All whole numbers of a range
+are checked if the largest of them is below this number.
 """
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""Where the checked numbers lie between two points of a grid, as fractions of the distance. One
-third is included because it is not a multiple of 2**-64, the unit of a coin's probability.
+"""The positions of the checked numbers between two points of a grid, as fractions of the distance.
+One third is included because it is not a multiple of 2**-64, which is the unit of a coin's
+probability.
 """
 
 Answer = Hashable
@@ -110,7 +111,7 @@ class EncodedAnswer:
 
 
 def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
-    """Return the inputs of a channel to check, in ascending order: either all or a sample."""
+    """Return all inputs of a channel, or the sample to check, in ascending order."""
     every, last = channel.inputs, channel.inputs - 1
     size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
     if all_inputs or size >= every:
@@ -121,7 +122,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to check: for each input, and for numbers between points of a grid."""
+    """Return the answers to check. For numbers, these include some between grid points."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
@@ -133,10 +134,10 @@ class WalkPlan:
     The code runs with every outcome of its coins, which are its random draws.
 
     Attributes:
-        encoded: the answers for which the encoding runs: from the answer to the channel's input.
-        reported: the answers for which all steps run: from the answer to the symbol.
-        rows: the inputs for which only the channel runs: from the input to the symbol. They are the
-            inputs that no answer in ``reported`` is certain to have.
+        encoded: the answers for which the encoding runs, from the answer to the channel's input.
+        reported: the answers for which all steps run, from the answer to the symbol.
+        rows: the inputs for which only the channel runs, from the input to the symbol. They are the
+            inputs that are not the only possible input of an answer in ``reported``.
 
     """
 
@@ -149,8 +150,8 @@ class WalkPlan:
         """Return the answers and inputs of a metric for which the audit runs the SDK's code.
 
         Rounding a number with exact fractions is slow, and the coins for a number have about a
-        thousand outcomes. The encoding therefore runs for all chosen numbers, but all steps run
-        only for numbers between grid points and for the two points at each end of the range.
+        thousand outcomes. The encoding runs for all chosen numbers. All steps run only for numbers
+        between grid points and for the two grid points at each end of the range.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -168,10 +169,7 @@ class WalkPlan:
 
 
 def coins_of_encoding(metric: Metric) -> int:
-    """Return the number of coins that the SDK tosses to encode an answer as an input.
-
-    All answers to a metric take the same number of coins.
-    """
+    """Return the number of coins that the SDK tosses to encode any answer to a metric."""
     return of_shape(metric.kind, WALKED_SHAPES).coins
 
 
@@ -180,7 +178,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return, for each input, the smallest number that it represents, and almost the largest."""
+    """Return the smallest number that each input represents, and one just below the largest."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -198,7 +196,7 @@ def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noq
 def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
     """Return the grid points of the given inputs, and some numbers between grid points.
 
-    If answers must be whole numbers, such as counts, each of these is rounded to a whole number.
+    If answers must be whole numbers, such as counts, all results are rounded to whole numbers.
     """
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
@@ -210,12 +208,12 @@ def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
 
 
 def sets_of(metric: Metric) -> int:
-    """Return the number of sets that a user can answer; 0 if answers are not sets."""
+    """Return the number of possible answers that are sets, or 0 if answers are not sets."""
     return of_shape(metric.kind, WALKED_SHAPES).sets(metric)
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
-    """Return whether the audit leaves out some of the sets that a user can answer."""
+    """Return whether the audit checks only some of the sets that a user can answer."""
     return not all_inputs and sets_of(metric) > MOST_SETS
 
 
@@ -225,9 +223,9 @@ def _count_of_sets(metric: Metric) -> int:
 
 
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return all sets if requested or if there are few, otherwise two sets of each size.
+    """Return all sets if requested or if there are few. Otherwise, return two sets of each size.
 
-    One of the two sets consists of the first values, and the other of the last values.
+    One of the two consists of the first values, and the other of the last values.
     """
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)
@@ -244,10 +242,9 @@ class WalkedShape(NamedTuple):
         answers: a function that returns the answers to check. Its arguments are the metric, the
             inputs to check, and whether all inputs are to be checked.
         coins: the number of coins that the SDK tosses to encode an answer.
-        is_slow: whether the encoding uses exact fractions. If it does, the step from the answer to
-            the symbol is checked only for some answers.
-        sets: a function that returns the number of sets that a user can answer, or 0 if answers are
-            not sets.
+        is_slow: whether the encoding uses exact fractions. If so, all steps from the answer to the
+            symbol are checked only for some answers.
+        sets: a function that returns the number of possible sets, or 0 if answers are not sets.
 
     """
 

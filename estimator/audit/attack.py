@@ -1,27 +1,29 @@
 """An attack that tells two answers apart, which proves a lower bound on epsilon.
 
 An *observation* consists of the bytes that a simulated device sends, in one window or in several.
-There are as many observations of devices with the first answer as of devices with the second. A
-*score* is a function of an
-observation that rises with the evidence for the first answer. An *event* is a statement such as
-"the score is at least 1.5". If the first answer makes an event far more likely than the second
-answer does, epsilon must be large (`provable`).
+Both answers have the same number of observations. A *score* is a function of an observation that
+rises with the evidence for the first answer. An *event* is a statement such as "the score is at
+least 1.5". If an event is far more likely for the first answer than for the second, epsilon must be
+large (see `provable`).
 
-Each answer's observations are used in three parts. From the first quarter, scores are learned. The
-second quarter decides which score and which threshold would prove the largest epsilon; this is the
-event. The last half is used to bound the event's probability under each answer. These bounds are
-valid because the event was chosen without the last half. Each bound is allowed so small a
-probability of failure that all bounds of an audit are valid together (Bonferroni's inequality). The
-result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability that
-an audit accuses a correct device is at most `FALSE_ACCUSATION`.
+Each answer's observations are divided into three parts. Scores are learned from the first quarter.
+The second quarter is used to choose the event, which is the combination of score and threshold that
+would prove the largest epsilon. The last half is used to bound the event's probability for each
+answer. These bounds are valid because the event was chosen without the last half.
+
+The result is a lower bound on the true epsilon, whatever causes the privacy loss. The bounds are so
+cautious that the probability that any bound of an audit is wrong is at most `FALSE_ACCUSATION`
+(Bonferroni's inequality). This is also the maximum probability that an audit accuses a correct
+device.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
 section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differentially private
 protocols: an auditing perspective", section 3.
 
-Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934), which is
-valid even if its probability of failure must be tiny. This probability is called *level*.
+Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The maximum
+probability that a bound is wrong is called its *level*. These intervals are valid even at a tiny
+level.
 """
 
 from __future__ import annotations
@@ -38,19 +40,19 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction by which a bound's allowed probability of failure is reduced. Rounding errors, which
-are far smaller, then cannot make the bound invalid.
+"""The fraction by which a level is reduced. Rounding errors, which are far smaller, then cannot
+make the bound invalid.
 """
 
 MEDIAN_AHEAD = 2 / 3
-"""A Poisson count with an expectation of at most k + 2/3 is at most k in at least half of all cases
-(Choi 1994, theorem 2).
+"""If a Poisson count has an expectation of at most k + 2/3, it does not exceed k in at least half
+of all cases (Choi 1994, theorem 2).
 """
 
 
 @lru_cache(maxsize=2**12)
 def lower_bound(successes: int, n: int, level: float) -> float:
-    """Return a lower bound on the probability of an event, from its frequency in n observations.
+    """Return a lower bound on the probability of an event that occurred in some of n observations.
 
     The bound is wrong with a probability of at most ``level``.
     """
@@ -58,7 +60,7 @@ def lower_bound(successes: int, n: int, level: float) -> float:
 
 
 def upper_bound(successes: int, n: int, level: float) -> float:
-    """Return an upper bound on the probability of an event, from its frequency in n observations.
+    """Return an upper bound on the probability of an event that occurred in some of n observations.
 
     The bound is wrong with a probability of at most ``level``.
     """
@@ -69,17 +71,17 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
     """Return the lower bound on epsilon that an event proves, at least 0.
 
     Let p be the probability of the event for devices with the first of two answers, and p' its
-    probability for devices with the second. Under (epsilon, delta)
-    differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014, definition 2.4).
-    Epsilon is therefore at least ln((p - delta) / p'). To prove a bound on epsilon, p is replaced
-    by its lower bound and p' by its upper bound (Jagielski, Ullman & Oprea 2020, "Auditing
-    differentially private machine learning", section 3).
+    probability for devices with the second. With (epsilon, delta)-differential privacy, p is at
+    most e**epsilon p' + delta (Dwork & Roth 2014, definition 2.4). Epsilon is therefore at least
+    ln((p - delta) / p'). To prove a bound on epsilon, p is replaced by its lower bound, and p' by
+    its upper bound (Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine
+    learning", section 3).
 
     Args:
         successes: how often the event was observed after the first answer.
         others: how often the event was observed after the second answer.
         n: the number of observations of each answer.
-        level: the maximum probability of failure of each bound.
+        level: the maximum probability that each bound is wrong.
         delta: the delta of the claim.
 
     """
@@ -90,20 +92,20 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
 
-    An audit compares how often an event occurs after two answers. Suppose that it is as frequent
-    after the first answer as observed. After the second answer, suppose that it is rarer than the
-    claim allows, by a factor of e**excess. The function returns the smallest excess for which an
+    Suppose that the true epsilon exceeds the claim by an excess. For the first answer, the event is
+    as likely as its observed frequency. For the second answer, it is then less likely than the
+    claim requires, by a factor of e**excess. This function returns the smallest excess for which an
     audit would refute the claim about half of the time.
 
     Args:
         successes: how often the event was observed after the first answer.
         n: the number of observations of each answer.
-        level: the maximum probability of failure of each bound.
+        level: the maximum probability that each bound is wrong.
         epsilon: the epsilon of the claim.
         delta: the delta of the claim.
 
     Returns:
-        The excess of the true epsilon over the claim; None if n observations cannot prove any
+        The excess of the true epsilon over the claim. None if n observations cannot prove any
         excess.
 
     """
@@ -124,13 +126,13 @@ FALSE_ACCUSATION = 1e-6
 
 BOUNDS = 4
 """The number of bounds on probabilities that an attack computes. An attack looks for an event that
-the first answer makes more likely, and for one that the second answer does. For each event, it
-bounds two probabilities.
+is more likely for the first answer, and for one that is more likely for the second. For each of
+these events, it bounds two probabilities.
 """
 
 LEAST_OBSERVATIONS = 4
-"""The minimum number of observations of each answer: one to learn scores from, one to choose an
-event with, and two for the proof.
+"""The minimum number of observations of each answer. One is needed to learn scores, one to choose
+an event, and two for the proof.
 """
 
 
@@ -138,12 +140,12 @@ event with, and two for the proof.
 class PrivacyClaim:
     """The claim that no event distinguishes two answers by more than epsilon and delta.
 
-    For every event, let p be its probability after one of the answers, and p' its probability after
-    the other answer. Then p is at most e**epsilon p' + delta.
+    For any event, let p be its probability for one of the answers, and p' its probability for the
+    other. The claim is that p is at most e**epsilon p' + delta.
 
     Attributes:
         epsilon: the claimed epsilon, rounded up.
-        delta: the claimed delta, rounded up; 0 for most mechanisms.
+        delta: the claimed delta, rounded up. It is 0 for most mechanisms.
 
     """
 
@@ -153,16 +155,16 @@ class PrivacyClaim:
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """The result of an attack, which tries to tell two answers apart by what devices send.
+    """The result of an attack that tries to tell two answers apart.
 
     Attributes:
         claim: the attacked claim.
         epsilon: a lower bound on the true epsilon.
-        detectable: the smallest excess of the true epsilon over the claimed one that about half of
-            all audits would prove. None if no excess would be proved that often.
+        detectable: the smallest excess over the claimed epsilon that about half of all audits would
+            prove. None if there is no such excess.
         observations: n, the number of observations of each answer.
-        at_best: the lower bound that n observations prove if the device always reveals the answer.
-            No device can have a larger lower bound.
+        at_best: the lower bound that n observations would prove for a device that always reveals
+            its answer. This is the largest bound that they can prove.
 
     """
 
@@ -174,27 +176,27 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """The amount by which the bound exceeds the claimed epsilon; 0 if it does not exceed it."""
+        """The amount by which the bound exceeds the claimed epsilon, or 0 if it does not."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
 def level_of(attacks: int) -> float:
-    """Return the allowed probability of failure of each bound in an audit of several attacks.
+    """Return the level of each bound in an audit that consists of several attacks.
 
-    With it, the probability that any bound of the audit is wrong is at most `FALSE_ACCUSATION`
-    (Bonferroni's inequality).
+    At this level, the probability that any bound of the audit is wrong is at most
+    `FALSE_ACCUSATION`.
     """
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
 
 def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerBound:
-    """Look for an event that one of two answers makes more likely than a claim allows.
+    """Look for an event that is more likely for one of two answers than a claim allows.
 
     Args:
-        table: at least `LEAST_OBSERVATIONS` independent observations of each answer, in an order
-            that carries no information.
+        table: at least `LEAST_OBSERVATIONS` independent observations of each answer. Their order
+            must not contain information.
         claim: the claim about the two answers.
-        level: the maximum probability of failure of each bound, from `level_of`.
+        level: the maximum probability that each bound is wrong, from `level_of`.
 
     """
     n = len(table.first)
@@ -217,9 +219,9 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and threshold that should prove the most with ``m`` new observations.
+    """Return the score and threshold that probably prove the most with ``m`` new observations.
 
-    They define an event: the score of an observation is at least the threshold.
+    The event is that the score of an observation is at least the threshold.
     """
     z = NormalDist().inv_cdf(1 - level)
     best: tuple[float, Score, float] | None = None
@@ -237,7 +239,7 @@ def _choose(
 
 
 def _lower(frequencies: Floats, n: int, z: float) -> Floats:
-    """Return about what `lower_bound` would, but quickly (Wilson 1927), to choose an event."""
+    """Return an approximation of `lower_bound` that is quick to compute (Wilson 1927)."""
     center = frequencies + z * z / (2 * n)
     half_width = z * np.sqrt(frequencies * (1 - frequencies) / n + (z / (2 * n)) ** 2)
     lower: Floats = (center - half_width) / (1 + z * z / n)

@@ -1,9 +1,9 @@
-"""The installed SDK or another SDK as a black box, from `record` to the bytes that it sends.
+"""An SDK as a black box, which the audit observes from `record` to the bytes that devices send.
 
-The rest of the estimator uses only the shared vocabulary, `client_sdk.protocol`. This module runs
-the whole SDK, because the audit is about the code that apps run. Devices exist only in memory.
-Their uploads go to a transport that accepts every report and opens no socket. The audit sees the
-bytes that devices send, but not the times of sending.
+The rest of the estimator imports only `client_sdk.protocol`, the vocabulary that it shares with the
+SDK. This module runs the whole SDK, because the audit is about the code that apps run. Devices
+exist only in memory. Their transport accepts every report and opens no socket. The audit sees the
+bytes that devices send, but not when they send them.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""The start time of every device: 2026-01-01, 12:00 UTC. An attack could tell devices with
-different start times apart.
+"""The start time of every device, 2026-01-01 12:00 UTC. If start times differed, an attack could
+tell devices apart by them.
 """
 
 HALF_A_DAY_S = 43_200
 
 COLLECTOR = "https://audit.invalid"
-"""A URL with a reserved name (RFC 2606), so that any lookup of the name fails."""
+"""A URL with a reserved host name (RFC 2606), for which every DNS lookup fails."""
 
 SEND_DEADLINE_S = 60.0
-"""The number of seconds to wait for all reports to be sent. The transport is fast, so a report that
-is still unsent after this time is an error.
+"""The maximum time until all reports must be sent. The transport is fast, so a longer time
+indicates an error.
 """
 
 ATTEMPTS = 1000
-"""The maximum number of attempts to record an answer on a busy machine."""
+"""The maximum number of attempts to record an answer if the machine is busy."""
 
 NO_CEILING = 2**62
-"""A ceiling in billionths of epsilon that no device reaches. It is small enough that a ledger can
-store sums of it.
+"""A ceiling that no device reaches, in billionths of epsilon. It is small enough for sums to fit
+into a ledger.
 """
 
 
@@ -76,7 +76,7 @@ MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = partial(Telemetry, strict=True)
 """The SDK that an app in this Python environment would import. In strict mode, it raises an error
-for an invalid answer instead of replacing it. An audit of replaced answers would prove nothing.
+for an invalid answer. Otherwise, it would replace the answer, and the audit would prove nothing.
 """
 
 
@@ -86,7 +86,7 @@ class Life:
 
     Attributes:
         answers: for each window, the answers by metric.
-        window: the kind of the windows: days, weeks or months.
+        window: the kind of the windows, such as days.
 
     """
 
@@ -125,10 +125,10 @@ class _Collector:
 def without_ceilings(registry: Registry) -> Registry:
     """Return a registry with the same questions, each of which is asked in every window forever.
 
-    The ceilings, the strategy and the questions' last days are removed. With them, a device would
-    stop reporting, and an attack could learn nothing more. They do not affect editions or channels.
-    The registry's values for missing answers (``fill``) are removed too, because a device would
-    report them only at the end of a window.
+    The ceilings, the strategy and the questions' last days are removed, because a device that stops
+    reporting would tell an attack nothing more. They do not affect editions or channels. The
+    registry's values for missing answers (``fill``) are removed too, because a device would report
+    them only at the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -165,7 +165,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 def _record(device: Device, metric: str, answer: object) -> None:
     """Make a device record an answer.
 
-    A device that records nothing also sends nothing, and would wrongly seem private.
+    A device that records nothing sends nothing, and would therefore seem private.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -190,7 +190,7 @@ class Network(Protocol):
 
 
 class OtherSdk:
-    """An SDK in another language: a program that simulates one device after another.
+    """An SDK in another language, run as a program that simulates one device after another.
 
     The program runs until the ``with`` block ends. For each line of JSON that it reads, it prints a
     line of JSON.
@@ -204,9 +204,9 @@ class OtherSdk:
     ========================================================  =================================
 
     ``at`` is in Unix seconds. Sets and pairs are written as lists. The program must ignore ceilings
-    and last days, draw its own coins, open no socket, and treat each body as accepted by a
-    collector. The answer ``{"error": "…"}`` ends the audit. `hearsay-ldp` contains such a program
-    for its own SDK.
+    and last days, draw its own coins, open no socket, and act as if a collector accepted each body.
+    The answer ``{"error": "…"}`` ends the audit. `hearsay-ldp` contains such a program for its own
+    SDK.
     """
 
     def __init__(self, command: str) -> None:
@@ -218,13 +218,13 @@ class OtherSdk:
         """
         self._command = command
         if not command.strip():
-            raise AuditError("no program is named; name one that plays an SDK")
+            raise AuditError("no program is named; name a program that simulates an SDK")
         try:
             self._process = subprocess.Popen(  # noqa: S603 the analyst's own command
                 shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
             )
         except (OSError, ValueError, IndexError) as error:
-            raise AuditError(f"{command!r} cannot be started: {error}; name a program that plays an SDK") from None
+            raise AuditError(f"{command!r} cannot be started: {error}; name a program that simulates an SDK") from None
 
     def __enter__(self) -> Self:
         """Return this object."""
@@ -238,7 +238,7 @@ class OtherSdk:
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Return a new device that the program simulates. The program must know the questions."""
+        """Make the program simulate a new device, and return it."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 
@@ -258,7 +258,7 @@ class OtherSdk:
             answer = json.loads(self._process.stdout.readline())
         except (OSError, ValueError):
             raise AuditError(
-                f"{self._command!r} ended, or printed something other than JSON; run it on its own"
+                f"{self._command!r} ended, or printed something other than JSON; run it alone to see why"
             ) from None
         if not isinstance(answer, dict) or "error" in answer:
             why = answer.get("error") if isinstance(answer, dict) else "its answer is not a JSON object"
@@ -274,7 +274,7 @@ class _Device:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing. The next ``begin`` makes the program a new device."""
+        """Do nothing. The next ``begin`` makes the program simulate a new device."""
 
     def record(self, metric: str, answer: object) -> str:
         request = {"do": "record", "metric": metric, "answer": answer, "at": self._clock()}
@@ -283,7 +283,7 @@ class _Device:
     def flush(self, timeout_s: float) -> bool:  # noqa: ARG002 as `Telemetry.flush`
         sent = self._sdk.ask({"do": "flush", "at": self._clock()}).get("sent")
         if not isinstance(sent, list) or not all(isinstance(body, str) for body in sent):
-            raise AuditError("the program that plays an SDK must answer a flush with the bodies that were sent")
+            raise AuditError("the program that simulates an SDK must answer a flush with the bodies that it sent")
         for body in sent:
             self._network.post(body.encode())
         return True

@@ -1,12 +1,12 @@
-"""Compares what the SDK declares about its channels with what its code does.
+"""A comparison of what the SDK declares about its channels with what its code does.
 
-The code is run with every outcome of its coins (`paths`), which gives the exact distribution of the
-symbol for each answer. A *step* is the part of the code that is walked at once: for most metrics,
-everything from the answer to the symbol; for permanent answers, first the draw of the permanent
-answer, then the report of it.
+To *walk* code is to run it with every outcome of its coins (see `paths`). This gives the exact
+distribution of the symbol for each answer. A *step* is a part of the code that is walked
+separately. Most metrics have a single step, which turns the answer into a symbol. Permanent answers
+have two steps, which draw the permanent answer and then report it.
 
-The requested privacy losses are read from the registry's text and not from the SDK's channels,
-because the SDK could build other channels than requested.
+The requested privacy losses are read from the registry's text. They are not read from the SDK's
+channels, because a faulty SDK could build channels that differ from the request.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. If its value is undecided (`Draw`), this decides it."""
+    """Return an outcome as an integer. An undecided value (see `Draw`) is decided."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as a channel's input. If its value is undecided (`Draw`), decide it."""
+    """Return an outcome as a channel's input. An undecided value (see `Draw`) is decided."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """The distributions found for one step of the SDK, and their differences from the declaration.
+    """The distributions of one step of the SDK, and their differences from the declaration.
 
     Attributes:
         step: a description of the step, such as ``one report``.
         channel: the channel that the SDK declares for the step.
-        after_law: a function that is called with 1 after each distribution.
+        after_law: a function that is called with the argument 1 after each distribution.
 
     """
 
@@ -73,19 +73,19 @@ class Walk:
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
         if law.lengths != {coins}:
-            self._mismatches.append(f"an answer takes {numbers(law.lengths)} coins to be encoded, not {coins}")
+            self._mismatches.append(f"encoding an answer takes {numbers(law.lengths)} coins instead of {coins}")
 
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
     ) -> None:
-        """Run the report of an answer or input with all outcomes of coins, and check the results.
+        """Report an answer or input with all outcomes of coins, and check the results.
 
         Args:
             procedure: the SDK's function that returns the symbol, given coins.
             answer: the answer or input, with the declared distribution of its input.
             coins: the number of coins that the device tosses before this procedure.
-            is_answer: whether ``procedure`` begins with an answer. If it begins with an input, the
-                distribution does not count for `Proof.between_answers`.
+            is_answer: whether ``procedure`` begins with an answer. Otherwise, it begins with an
+                input, and `Proof.between_answers` ignores its distribution.
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
@@ -97,13 +97,13 @@ class Walk:
             self._of_answers.append(chances)
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
-        """Add a distribution to those from which `proof` is computed.
+        """Add a distribution to the ones that `proof` evaluates.
 
         Args:
             chances: the distribution, as the probability of each symbol.
             answer: the answer that has this distribution.
             paths: the number of runs, one for each outcome of all coins.
-            coins: for each symbol, the possible numbers of coins in a run with this symbol.
+            coins: for each symbol, the numbers of coins in the runs that led to it.
 
         """
         self._laws.append(chances)
@@ -114,7 +114,7 @@ class Walk:
         self.after_law(1)
 
     def declared(self, answer: EncodedAnswer) -> Chances[int]:
-        """Return the declared distribution of an answer: the mixture of those of its inputs."""
+        """Return the declared distribution of an answer, which is a mixture over its inputs."""
         if len(answer.inputs) == 1:
             return self._row(*answer.inputs)
         mixture: defaultdict[int, Fraction] = defaultdict(Fraction)
@@ -131,8 +131,8 @@ class Walk:
         off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
         worst = max(off, key=lambda each: abs(off[each]))
         self._mismatches.append(
-            f"{what} does not have the declared distribution: the worst of {len(off)} probabilities, "
-            f"that of {worst}, is off by {float(off[worst]):+.3g}"
+            f"{what} does not have the declared distribution; of {len(off)} probabilities, the one of {worst} "
+            f"differs most, by {float(off[worst]):+.3g}"
         )
         return False
 
@@ -142,20 +142,20 @@ class Walk:
         Args:
             metric: the name of the metric.
             claimed_nanos: the epsilon that a device charges for the step, in billionths.
-            request: the limit that the registry requests. None if there is nothing to compare with.
+            request: the limit that the registry requests, or None if it requests none.
 
         """
         channel = self.channel
         claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
         ratio, delta = least_ratio(self._laws, claim.delta), least_delta(self._laws, claim.ratio)
         if (ratio, delta) != (claim.ratio, claim.delta):
-            self._mismatches.append("epsilon or delta of the law differs from the declared value")
+            self._mismatches.append("the proved epsilon or delta differs from the declared one")
         if request and (ratio is None or ratio > request.odds or delta > request.delta):
-            self._mismatches.append("more is revealed than the definition requests")
+            self._mismatches.append("a report reveals more than the metric's definition allows")
         uneven = max(self._coins.values(), key=len)
         if len(uneven) != 1:
             self._mismatches.append(
-                f"paths to one symbol take {numbers(uneven)} coins, so the number of coins reveals their outcomes"
+                f"either {numbers(uneven)} coins are tossed for the same symbol, so the number of coins reveals more"
             )
         walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
         return Proof(
@@ -181,18 +181,18 @@ class Walk:
 
 
 def numbers(alternatives: set[int] | frozenset[int]) -> str:
-    """Return alternative numbers as a text, such as ``1 or 2``."""
+    """Return alternative numbers as words, such as ``1 or 2``."""
     return " or ".join(map(str, sorted(alternatives)))
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedLoss:
-    """The limit, requested in the registry, on how much a report may reveal.
+    """The limit that a registry sets on how much a report may reveal.
 
     Attributes:
         odds: e to the power of the requested epsilon, such as 3 for ``ln 3``.
-        delta: the amount by which a probability under one answer may exceed ``odds`` times the
-            probability under another answer.
+        delta: the amount by which an event's probability for one answer may exceed ``odds`` times
+            its probability for another answer.
 
     """
 
@@ -202,12 +202,12 @@ class RequestedLoss:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLosses:
-    """The requested limits on how much the reports on a metric may reveal.
+    """The limits that a registry sets on how much the reports on a metric may reveal.
 
     Attributes:
-        report: the limit for one report. None if reports are not compared with a request.
-        permanent: the limit for all reports of an unchanged answer together. None if answers are
-            not permanent.
+        report: the limit for one report. None if reports are not compared with a limit.
+        permanent: the limit for all reports of an unchanged answer. None if answers are not
+            permanent.
 
     """
 

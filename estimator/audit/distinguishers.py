@@ -1,22 +1,22 @@
-"""Distinguishers: scores that rise with the evidence for one of two answers.
+"""Distinguishers, which are scores that rise with the evidence for one of two answers.
 
 An adversary sees the bytes that a device sends. The audit splits these bytes into features, such as
-the symbol of a report, the id of an upload, or its number of bytes.
+the symbol of a report, the id of an upload, or the size of an upload.
 
-The best test between two known distributions orders observations by their likelihood ratio (Neyman
-& Pearson 1933). Here the distributions are unknown, so likelihood ratios are learned from a sample
+If two distributions are known, the best test orders observations by their likelihood ratio (Neyman
+& Pearson 1933). Here, the distributions are unknown, so likelihood ratios are learned from a sample
 of observations of both answers. There is a score for each of the following:
 
 * each feature;
 * each pair of features, because the noise of two reports may be correlated;
 * all features together, as if they were independent;
-* for each feature, all pairs of windows together.
+* all pairs of windows of one feature, as if they were independent.
 
-If a feature has many different numbers as values, there is also a score that divides them into bins
-of equal counts. A score that is a sum over windows is divided into bins, too: the strongest
-evidence may be a sum of medium size, and neither a large nor a small one.
+If the values of a feature are numbers, and there are many of them, an additional score divides them
+into bins with equal counts. Some scores are sums over windows. They are also divided into bins,
+because a sum of medium size may be stronger evidence than a large or a small one.
 
-Sources of the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
+Sources for the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
 differential privacy violations by sampling and optimization".
 """
@@ -72,8 +72,8 @@ class ObservationTable(NamedTuple):
     Attributes:
         features: the feature of each column.
         ordered: for each column, whether its integers are the feature's own values, such as
-            symbols. If not, they are arbitrary codes, such as for ids, and their order means
-            nothing.
+            symbols. Otherwise, they are arbitrary codes for values such as ids, and their order
+            means nothing.
         first: the observations of the first answer, shape (observations, features).
         second: the observations of the second answer, of the same shape.
 
@@ -154,23 +154,23 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return the values' codes, in order of first occurrence: equal values get equal codes."""
+    """Return a code for each value. Codes are numbered by the first occurrence of the value."""
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 FINE, COARSE = 64, 12
-"""The maximum number of bins of a feature: `FINE` if its score is learned alone, `COARSE` if it is
-one of a pair. A pair then has at most 12 times 12 combinations of bins, for which a few thousand
-observations are enough.
+"""The maximum number of bins of a feature. `FINE` applies if a score is learned for the feature
+alone, and `COARSE` if it is one of a pair. A pair then has at most 12 times 12 combinations of
+bins, for which a few thousand observations are enough.
 """
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer with which scores of pairs are learned."""
+"""The minimum number of observations of each answer from which scores of pairs are learned."""
 
 WIDEST_TABLE = 2**12
-"""If a feature's values lie within a range of at most this width, their codes are looked up in a
-table. In wider ranges, codes are found by binary search, which takes three times as long.
+"""The maximum width of the range of a feature's values for which codes are looked up in a table. If
+the range is wider, codes are found by binary search, which takes three times as long.
 """
 
 PRIOR = 0.5
@@ -207,8 +207,7 @@ class _ExactCoder:
     """A coder with a code for each value in the sample, and one code for all other values.
 
     Attributes:
-        values: the values in the sample, in rising order, as int64. There is at least one value,
-            and none is below `MISSING`.
+        values: the different values in the sample, in ascending order. There is at least one.
 
     """
 
@@ -252,7 +251,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """A score that adds up the log-likelihood ratios of groups of columns, from one table."""
+    """A score that adds up the log-likelihood ratios of several groups of columns."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -274,7 +273,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A score that puts another score into a bin, and returns this bin's log-likelihood ratio."""
+    """A score that assigns another score to a bin, and returns the bin's log-likelihood ratio."""
 
     inner: Score
     bins: _Bins
@@ -286,7 +285,7 @@ class _Folded:
 
 
 def scores(sample: ObservationTable) -> Iterator[Score]:
-    """Learn scores from a sample of observations of both answers, and yield them."""
+    """Learn scores from a sample of observations, and yield them."""
     columns = [np.unique(np.concatenate([sample.first[:, at], sample.second[:, at]])) for at in range(_width(sample))]
     exact = [_ExactCoder(values) for values in columns]
     pooled = tuple(_pooled(sample, columns))

@@ -1,23 +1,23 @@
-"""Every path of coins through a procedure, with its exact probability.
+"""Run a procedure on every path of its coins, and compute the exact probability of each path.
 
 A *coin* is a random draw, either of a boolean or of an integer. Each coin is a decision with
-several outcomes. A path is one combination of the outcomes of all decisions. For instance, a
+several outcomes. A *path* is one combination of the outcomes of all decisions. For instance, a
 procedure that tosses two coins for booleans has four paths. The procedure runs once for each path,
 and always from the start. Each run repeats the decisions of the previous run up to one decision,
-which gets its next outcome. The procedure can therefore be a black box, on condition that the same
+which gets its next outcome. The procedure can therefore be a black box, provided that the same
 coins always lead to the same behavior.
 
-The value of a drawn integer is decided as late as possible, so that 2**64 integers are walked as a
-few intervals. Until then, the integer is represented by a `Draw`, which is not an ``int`` and
-supports only the operations below. Adding, multiplying or dividing by a known integer decides
-nothing. A comparison decides only on which side of the threshold the integer lies. For instance, an
-integer from 0 to 99 is below 30 on one path, with a probability of 0.3, and at least 30 on another.
-The threshold comes from the code itself, so the walk needs no prior knowledge of it. All integers
-of an interval have the same outcome, because the code cannot distinguish them on this path. An
-unsupported operation ends the audit.
+The value of a drawn integer is decided as late as possible. An integer with 2**64 possible values
+then leads to only a few paths. Until its value is decided, the integer is represented by a `Draw`,
+which is not an ``int`` and supports only the operations below. If the code adds a known integer to
+a `Draw`, or multiplies or divides it by one, nothing is decided. A comparison decides only on which
+side of a threshold the integer lies. For instance, an integer from 0 to 99 is below 30 on one path,
+with a probability of 0.3, and at least 30 on another. The threshold comes from the code itself, so
+it need not be known in advance. Integers on the same side lead to the same outcome, because the
+code cannot distinguish them on this path. An unsupported operation ends the audit.
 
-The procedure may return an integer whose value is still undecided. Each way to decide it is a
-separate path, but the procedure does not run again, because reading its result tosses no coins.
+The procedure may return an integer whose value is still undecided. Each possible value is then a
+separate path. The procedure does not run again for it, because reading a result tosses no coins.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""The maximum number of possible values of a drawn integer whose value the code reads. Each of them
-is a separate path, so this many take minutes. The limit equals the maximum number of symbols of a
+"""The maximum number of possible values of an integer that the code reads. Each value is a separate
+path, so this number of values takes minutes. The limit equals the maximum number of symbols of a
 tally. If the SDK draws an integer from a larger range, it only compares or divides the integer.
 """
 
 Choose = Callable[[int], int]
-"""A function that makes a decision: it takes the number of possible outcomes, and returns the
+"""A function that makes a decision. It takes the number of possible outcomes, and returns the
 outcome on this path, numbered from 0.
 """
 
@@ -59,8 +59,8 @@ class ExactLaw(Generic[T]):
     Attributes:
         chances: the probability of each outcome. The sum is 1.
         paths: the number of paths. A path is one combination of the outcomes of all coins.
-        coins: for each outcome, the possible numbers of coins on its paths. If an outcome has
-            several numbers, the running time reveals more than the outcome does.
+        coins: for each outcome, the possible numbers of coins on its paths. If there are several
+            numbers for one outcome, the running time reveals more than the outcome.
 
     """
 
@@ -75,10 +75,9 @@ class ExactLaw(Generic[T]):
 
 
 class PathCoins:
-    """Coins whose decisions follow a script, which lists the outcomes of one path.
+    """Coins whose outcomes follow a script, which lists the decisions of one path.
 
-    Once the script is used up, each further decision gets its first outcome, which is appended to
-    the script.
+    If a decision is not in the script, it gets its first outcome, and is appended to the script.
 
     Attributes:
         tossed: the number of coins that were tossed.
@@ -97,7 +96,7 @@ class PathCoins:
         """Return the outcome of a coin that is true with a probability of numerator / 2**64."""
         self.tossed += 1
         if not 0 <= numerator <= COIN_SCALE:
-            raise AuditError(f"the SDK tosses a coin with a probability of {numerator} in 2**64")
+            raise AuditError(f"the SDK tosses a coin with an impossible probability ({numerator} in 2**64)")
         if numerator in (0, COIN_SCALE):
             return bool(numerator)
         is_true = self._choose(2) == 0
@@ -115,11 +114,11 @@ class PathCoins:
         return Draw(interval)  # type: ignore[return-value] # it acts as an int in every operation that it supports
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return, for each drawn integer, the range of values that it can still have."""
+        """Return the range of values that each drawn integer can still have."""
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
-        """Undo all but the first ``used`` decisions, after which integers had these ``bounds``."""
+        """Undo all but the first ``used`` decisions, and reset all ranges to ``bounds``."""
         self.used = used
         for interval, (low, high) in zip(self._intervals, bounds, strict=True):
             interval.low, interval.high = low, high
@@ -149,8 +148,8 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
     Args:
         procedure: the procedure, a function that takes coins.
-        read: a function that turns the procedure's result into an outcome, and decides the value of
-            every drawn integer in the result.
+        read: a function that turns the procedure's result into an outcome. It must decide the value
+            of every drawn integer in the result.
 
     Raises:
         AuditError: if the paths cannot be enumerated. The message says why.
@@ -184,10 +183,10 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Change a script to that of the next path.
+    """Change a script into the script of the next path. Return whether there is a next path.
 
-    This advances the last decision that has a further outcome, and drops all later decisions. The
-    first ``kept`` decisions are not changed. Return whether a decision was changed.
+    The last decision that has a further outcome gets this outcome, and all later decisions are
+    dropped. The first ``kept`` decisions are not changed.
     """
     while len(script) > kept and script[-1][0] + 1 == script[-1][1]:
         script.pop()
@@ -221,7 +220,7 @@ def _unsteady() -> AuditError:
 
 
 class Interval:
-    """The values that a drawn integer can still have: at least ``low``, and below ``high``.
+    """The values that a drawn integer can still have, from ``low`` to ``high`` - 1.
 
     Each decision, such as the outcome of a comparison, can only shrink this range.
     """
@@ -269,9 +268,9 @@ class Interval:
 
 
 class Draw:
-    """A value computed from a drawn integer: (integer * scale + shift) // divisor.
+    """The value (integer * scale + shift) // divisor, computed from a drawn integer.
 
-    The integer is still undecided, except for its range. Scale and divisor are above 0.
+    Only the range of the integer has been decided. Scale and divisor are above 0.
     """
 
     __slots__ = ("_divisor", "_interval", "_scale", "_shift")
@@ -337,7 +336,7 @@ class Draw:
     def __divmod__(self, other: int | Draw) -> tuple[int, int | Draw]:
         divisor = int(other)
         if self._interval.high - self._interval.low <= MOST_VALUES:
-            # each value is a separate path anyway, and plain integers are faster
+            # Each value will be a separate path in any case, and plain integers are faster.
             return divmod(int(self), divisor)
         quotient = int(self // divisor)
         return quotient, self - quotient * divisor

@@ -1,12 +1,12 @@
-"""The results of an exact audit next to the SDK's claims, as data and as a document.
+"""The results of an exact audit and the SDK's claims, as data and as a document.
 
 The audit computes the exact distribution of the symbol for each answer. For two such distributions
-P and Q and a ratio r, the *hockey-stick divergence* is the sum over symbols of max(0, P - r Q).
-Distributions satisfy (ln r, delta) differential privacy (Dwork & Roth 2014, definition 2.4) if and
-only if the divergence of every pair, in both directions, is at most delta. This module finds the
-smallest ratio r for a given delta, and the smallest delta for a given r.
+P and Q and a ratio r, the *hockey-stick divergence* is the sum of max(0, P - r Q) over all symbols.
+A channel satisfies (ln r, delta)-differential privacy (Dwork & Roth 2014, definition 2.4) if and
+only if the divergence of every ordered pair of distributions is at most delta. This module finds
+the smallest ratio r for a given delta, and the smallest delta for a given r.
 
-In the document, exact numbers are strings, and ratios are written as numerator and denominator.
+In the document, exact numbers are strings, and ratios are fractions such as ``3/2``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from estimator.audit.paths import Chances
 from estimator.results.estimate import Record, says
 
 Ratio = Fraction | None
-"""A ratio of probabilities. None means infinite: a symbol is possible under one distribution and
-impossible under another.
+"""A ratio of probabilities. None means infinite, because a symbol that one distribution allows is
+impossible in another.
 """
 
 Rows = list[list[int]]
-"""The numerators of the probabilities of distributions over a common denominator. There is a row
-for each distribution and a column for each symbol.
+"""The probabilities of several distributions, as numerators over a common denominator. There is a
+row for each distribution and a column for each symbol.
 """
 
 NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio from 1 up at which no hockey-stick divergence exceeds delta."""
+    """Return the smallest ratio, at least 1, for which no hockey-stick divergence exceeds delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -50,7 +50,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the smallest delta for a ratio: the largest hockey-stick divergence of any pair."""
+    """Return the smallest delta for a ratio, which is the largest hockey-stick divergence."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -89,11 +89,11 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the smallest ratio from ``ratio`` up at which two rows diverge by at most ``allowed``.
+    """Return the smallest ratio, at least ``ratio``, with a divergence of at most ``allowed``.
 
     The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
-    method goes to the root of the current linear piece, and never beyond the root of the function.
-    The last step is therefore exact.
+    method goes to the point where the current linear piece reaches ``allowed``. It never goes too
+    far, because the function is convex. The last step is therefore exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()
@@ -110,13 +110,14 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up. More would not fit into a line
-of the output.
+"""The number of decimals of a proved epsilon, which is rounded up. More decimals would not fit into
+a line of the output.
 """
 
 USED_DIGITS: Final = 6
-"""The number of decimals of `ProvedStep.used`, the proved epsilon as a fraction of the charged one.
-More would be meaningless, because the charge is rounded up to 1e-9.
+"""The number of decimals of `ProvedStep.used`, which is the proved epsilon as a fraction of the
+charged epsilon. More decimals would be meaningless, because the charge is rounded up to a multiple
+of 1e-9.
 """
 
 
@@ -127,7 +128,7 @@ class ExactClaim:
     Attributes:
         nanos: the epsilon that a device charges for the channel, in billionths.
         ratio: e to the power of the epsilon that the channel declares.
-        delta: the exact claimed delta; 0 for most channels.
+        delta: the exact claimed delta, which is 0 for most channels.
 
     """
 
@@ -143,10 +144,10 @@ class Walked:
     Attributes:
         inputs: the number of different inputs of the channel that occurred.
         laws: the number of distributions that were computed, one for each answer or input.
-        paths: the number of paths (outcomes of all coins) in all distributions together.
+        paths: the total number of paths. A path is one combination of the outcomes of all coins.
         coins: the possible numbers of coins that a device tosses for a report. If there are
             several, the symbol must determine the number. Otherwise, the running time would reveal
-            more than the symbol does.
+            more than the symbol.
 
     """
 
@@ -168,14 +169,13 @@ class Proof:
         symbols: the number of symbols of the step's channel.
         walked: how much was enumerated.
         claim: the SDK's claim about the step.
-        ratio: e to the power of the smallest epsilon that all computed distributions satisfy at the
-            claimed delta.
+        ratio: e to the power of the proved epsilon, which is the smallest epsilon for which all
+            computed distributions satisfy the claimed delta.
         delta: the smallest delta that all computed distributions satisfy at the claimed ratio.
-        between_answers: like ``ratio``, but only for distributions that were computed from an
-            answer, and not for those that were computed from an input of the channel.
+        between_answers: the same as ``ratio``, except that only distributions of answers count, and
+            not distributions of inputs.
         mismatches: a sentence for each difference from the declaration.
-        leaves_out_sets: whether only some of the possible sets were checked. False if answers are
-            not sets.
+        leaves_out_sets: whether answers are sets, and only some possible sets were checked.
 
     """
 
@@ -226,49 +226,51 @@ class ExactAudit:
 
 
 class ProvedStep(Record, frozen=True, kw_only=True):
-    """The proof of one step of a metric, next to its claim."""
+    """The proof about one step of a metric, and the claim about this step."""
 
     metric: Annotated[str, says("the name of the metric.")]
     step: Annotated[str, says("a description of the step.")]
     mechanism: Annotated[str, says("the mechanism of the step.")]
     inputs: Annotated[int, says("the number of inputs of the step's channel.")]
-    inputs_walked: Annotated[int, says("the number of enumerated inputs.")]
+    inputs_walked: Annotated[int, says("the number of inputs that were checked.")]
     symbols: Annotated[int, says("the number of symbols of the step's channel.")]
-    laws: Annotated[int, says("the number of enumerated laws of answers and of inputs.")]
-    paths: Annotated[int, says("the number of enumerated sequences of coins.")]
-    coins: Annotated[tuple[int, ...], says("the number of coins that a report uses.")]
-    claimed_epsilon: Annotated[str, says("the charged epsilon, rounded up to 1e-9.")]
-    proved_epsilon: Annotated[str, says("the epsilon of all enumerated laws, rounded up to 1e-14, or ``infinite``.")]
+    laws: Annotated[int, says("the number of distributions that were computed, one for each answer or input.")]
+    paths: Annotated[int, says("the number of combinations of coins' outcomes that were run.")]
+    coins: Annotated[tuple[int, ...], says("the possible numbers of coins that a device tosses for a report.")]
+    claimed_epsilon: Annotated[str, says("the charged epsilon, rounded up to 9 decimals.")]
+    proved_epsilon: Annotated[
+        str, says("the epsilon of all computed distributions, rounded up to 14 decimals, or ``infinite``.")
+    ]
     used: Annotated[
         float | None,
         says(
-            "the part of the charged epsilon that the most distinguishable pair of answers "
+            "the fraction of the charged epsilon that the most distinguishable pair of answers "
             "uses. None if the proved epsilon is infinite."
         ),
     ]
-    claimed_ratio: Annotated[Fraction, says("e to the exact epsilon that the channel declares.")]
+    claimed_ratio: Annotated[Fraction, says("e to the power of the epsilon that the channel declares, exactly.")]
     proved_ratio: Annotated[
         Fraction | None,
-        says("e to the exact epsilon of all enumerated laws at the claimed delta. None if it is infinite."),
+        says("e to the power of the proved epsilon at the claimed delta, exactly. None if it is infinite."),
     ]
-    claimed_delta: Annotated[Fraction, says("the exact claimed delta; 0 for most channels.")]
-    proved_delta: Annotated[Fraction, says("the exact delta of all enumerated laws at the claimed ratio.")]
+    claimed_delta: Annotated[Fraction, says("the exact claimed delta, which is 0 for most channels.")]
+    proved_delta: Annotated[Fraction, says("the exact delta of all computed distributions at the claimed ratio.")]
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
     mismatches: Annotated[tuple[str, ...], says("a sentence for each difference from the declaration.")]
-    exceeded: Annotated[bool, says("whether a report reveals more than is claimed.")] = False
-    is_sample: Annotated[bool, says("whether only some inputs, or some sets of inputs, were enumerated.")] = False
+    exceeded: Annotated[bool, says("whether a report reveals more than the SDK claims.")] = False
+    is_sample: Annotated[bool, says("whether only some inputs or some sets were checked.")] = False
 
 
 class ProvedAudit(Record, frozen=True):
     """The outcome of an exact audit."""
 
     refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
-    lifetime: Annotated[float, says("the ceiling on the epsilon of all reports of a device together.")]
+    lifetime: Annotated[float, says("the ceiling on the total epsilon of all reports of a device.")]
     proofs: Annotated[tuple[ProvedStep, ...], says("one proof for each step of each metric.")]
 
 
 def proved(audit: ExactAudit, lifetime: float) -> ProvedAudit:
-    """Return an exact audit as a document, with the lifetime ceiling of the registry."""
+    """Return an exact audit as a document that also contains the registry's lifetime ceiling."""
     return ProvedAudit(bool(audit.refused), lifetime, tuple(map(_step, audit.proofs)))
 
 

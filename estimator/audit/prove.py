@@ -1,28 +1,28 @@
-"""The exact audit of a registry: what each metric's reports reveal, compared with the SDK's claims.
+"""The exact audit of a registry, which proves how much the reports on each metric reveal.
 
 To *walk* code is to run it with every outcome of its coins, as `paths` does. The audit walks the
-code that a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them. A permanent
-answer is drawn once and then remains the same, so its audit has two steps. The first walks
-`Permanent.settle`, which draws the permanent answer (`settling`); here, an ideal random function
-replaces the device's pseudo-random function. The second walks the channel from the permanent answer
-to a report.
+functions that a device runs when an app calls `record`, which are `Metric.encode` and
+`Metric.perturb`. A permanent answer is drawn once and then remains the same, so its audit has two
+steps. The first step walks `Permanent.settle`, which draws the permanent answer. An ideal random
+function replaces the device's pseudo-random function (see `settling`). The second step walks the
+channel, which turns the permanent answer into a report.
 
 It is not enough that epsilon is within the claim. Each probability must equal the declared
 probability. The declared epsilon and delta must equal the proved values to the last digit, even if
 the SDK reveals less than it claims. Neither may exceed the value in the registry. All paths to a
-symbol must toss the same number of coins. These checks are strict because decoding relies on the
-declared probabilities, and because a deviation means that somebody changed the SDK without changing
-its declaration.
+symbol must toss the same number of coins. There are two reasons for these strict checks. Decoding
+relies on the declared probabilities, and a difference means that somebody changed the SDK without
+changing its declaration.
 
-The mechanism `crosses` serves models. An observation has a yes-or-no label and several features. A
-feature is a number or a value, and is in one of several *cells*, which are the parts of its range.
-A report is about the label and one feature, which a coin chooses. A symbol's probability depends
-only on the cell of its feature and on the label. If each cell of each feature is walked with each
-label, the worst pair of each symbol is therefore among the walked observations. If there are too
-many observations, the audit walks only a few that satisfy this condition. In one half of them, all
-features are in their first cell, or all are in their second cell, and so on. In the other half,
-every other feature counts its cells from the last one. For instance, with two features of three
-cells, the halves are (0, 0), (1, 1), (2, 2) and (0, 2), (1, 1), (2, 0).
+The mechanism `crosses` is for models. An observation has a yes-or-no label and several features.
+The range of a feature is divided into *cells*. A report is about the label and one feature, which a
+coin chooses. A symbol's probability depends only on the label and on the cell of this feature. The
+worst pair of each symbol is therefore found if each cell of each feature is walked with each label.
+If there are too many observations, the audit walks only a few that satisfy this condition. In one
+half of these observations, all features are in their first cell, or all are in their second cell,
+and so on. In the other half, the cells of every other feature are counted from the last one. For
+instance, with two features of three cells, the first half is (0, 0), (1, 1), (2, 2), and the second
+half is (0, 2), (1, 1), (2, 0).
 """
 
 from __future__ import annotations
@@ -59,11 +59,12 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """An ideal random function: equal labels give the same coins, others independent coins.
+    """An ideal random function, which gives the same coins for equal labels.
 
-    As in the device, coins come from words of 64 bits. Two coins from the same word are therefore
-    dependent: if a coin with a small probability is true, a coin with a larger probability is true
-    as well.
+    Different labels give independent coins.
+
+    As on a device, coins come from words of 64 bits. Two coins from the same word are therefore
+    dependent. If the coin with the smaller probability is true, the other is also true.
     """
 
     def __init__(self, coins: Coins) -> None:
@@ -109,12 +110,12 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""The maximum number of inputs of a channel for which pairs of different answers are checked. With
-this many inputs, the coins of a pair have a million outcomes, which take about ten seconds.
+"""The maximum number of a channel's inputs for which pairs of different answers are checked. With
+this number of inputs, the coins of a pair have a million outcomes, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""The first answer's input and permanent answer, then those of a second answer of the device."""
+"""A device's first answer as an input and a permanent answer, then its second answer likewise."""
 
 
 def settling(
@@ -122,14 +123,15 @@ def settling(
 ) -> Walk:
     """Run the code that settles permanent answers, with every outcome of its coins.
 
-    To *settle* an answer is to find its input and its permanent answer, by a function of the answer
-    and the device's secret. An ideal random function (`IdealFunction`) replaces the device's
-    pseudo-random function, as in every proof of such a mechanism. Nobody without the secret can
-    distinguish the two. The audit checks how the SDK uses the function. Settling an answer twice
-    must give the same result, so that many reports of this answer reveal no more than the permanent
-    answer. Answers that are encoded as different inputs must have independent permanent answers.
-    Both requirements concern the joint distribution of two settled answers of one device, so the
-    audit checks pairs of answers.
+    To *settle* an answer is to compute its input and its permanent answer from the answer and the
+    device's secret. An ideal random function (`IdealFunction`) replaces the device's pseudo-random
+    function, as is usual in proofs. Without the secret, nobody can distinguish the two functions.
+
+    The audit checks how the SDK uses the function. If an answer is settled twice, the results must
+    be equal, so that many reports of this answer reveal no more than the permanent answer. If two
+    answers are encoded as different inputs, their permanent answers must be independent. Both
+    requirements concern the joint distribution of two settled answers of one device, so the audit
+    checks pairs of answers.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -144,7 +146,7 @@ def settling(
 
 
 def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, EncodedAnswer]]:
-    """Yield some pairs of different answers. The first pair consists of the first and the last."""
+    """Yield some pairs of different answers, beginning with the first and the last answer."""
     first, *_ = answers
     alone = [answer for answer in answers if len(answer.inputs) == 1]
     yield first, alone[-1]
@@ -175,7 +177,7 @@ def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
 
 
 def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
-    """Return, for each permanent answer, the numbers of coins that may be tossed to draw it."""
+    """Return the possible numbers of coins that are tossed to draw each permanent answer."""
     numbers: defaultdict[int, set[int]] = defaultdict(set)
     for (_, symbol, *_), taken in coins.items():
         numbers[symbol] |= taken
@@ -196,7 +198,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 
 
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
-    """Return the joint distribution of the inputs of two answers that are rounded with one offset.
+    """Return the joint distribution of two answers' inputs if the same offset rounds both.
 
     A number is rounded up if the offset, a random number from 0 to 1, is below the number's
     fractional part. For instance, 2.25 and 5.5 become 3 and 6 if the offset is below 0.25, then 2
@@ -212,7 +214,7 @@ def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, in
 
 
 def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
-    """Return the end of the range of offsets that lead to each input, the largest input first."""
+    """Return the end of each input's range of offsets, from the largest input to the smallest."""
     ends, end = {}, Fraction(0)
     for place in sorted(inputs, reverse=True):
         end += inputs[place]
@@ -237,15 +239,15 @@ def prove(
     """Prove how much a report of each metric of a registry reveals.
 
     Args:
-        registry: the registry, all of whose metrics are audited.
-        requests: the privacy losses that the registry requests for each metric. A metric without an
-            entry is not compared with a request.
-        all_inputs: whether to check all inputs of channels with many inputs instead of a sample,
-            however long this takes.
-        after_law: a function that is called with 1 after each distribution.
+        registry: the registry, whose metrics are all audited.
+        requests: the privacy losses that the registry requests, by metric. A metric without an
+            entry is compared only with the SDK's claims.
+        all_inputs: whether to check all inputs of a channel, even if this takes very long. By
+            default, a sample is checked if there are many.
+        after_law: a function that is called with the argument 1 after each distribution.
 
     Raises:
-        AuditError: if the SDK cannot be enumerated. The message says which metric, and why.
+        AuditError: if the SDK cannot be enumerated. The message names the metric and the reason.
 
     """
     walked = (
@@ -274,14 +276,14 @@ def _proofs(
 
 
 class Walks(NamedTuple):
-    """The functions that check the metrics of a mechanism.
+    """The functions that check metrics with a certain mechanism.
 
     Attributes:
-        laws: returns the number of distributions to compute, given a metric and whether all inputs
-            are to be checked.
-        proofs: yields the proofs about a metric. Its arguments are the metric, the requested
-            privacy losses, the function to call after each distribution, and whether all inputs are
-            to be checked.
+        laws: a function that returns the number of distributions to compute. Its arguments are the
+            metric, and whether to check all inputs.
+        proofs: a function that yields the proofs about a metric. Its arguments are the metric, the
+            requested privacy losses, the function to call after each distribution, and whether to
+            check all inputs.
 
     """
 
@@ -339,9 +341,9 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Run a report of a permanent answer with every outcome of its coins.
+    """Report a permanent answer with every outcome of the report's coins.
 
-    Earlier reports of the same permanent answer do not affect it.
+    Earlier reports of the same permanent answer do not affect a report.
     """
     walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
@@ -352,7 +354,7 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
     """Return the combinations of cells to check, with one cell for each feature of a model.
 
-    A cell is a part of the feature's range. Each combination is checked with both labels.
+    Each combination is checked with both labels.
     """
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
@@ -364,7 +366,7 @@ def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
 def crosses_proof(
     metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
 ) -> Proof:
-    """Return the proof about a report of a model whose mechanism is `crosses`.
+    """Return the proof about a report on a model metric whose mechanism is `crosses`.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -382,7 +384,7 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield one cell for each feature: the given cell, or the last if the feature has fewer cells.
+    """Yield the given cell for each feature, or its last cell if it has fewer cells.
 
     If ``turned``, the cells of every other feature are counted from the last one.
     """

@@ -1,10 +1,10 @@
-"""The audit by attacks: infers answers of simulated devices from the bytes that they send.
+"""The audit by attacks, which infer the answers of simulated devices from the bytes that they send.
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
-to tell apart, and of the epsilon and delta that the SDK claims for these lives. The *horizon* of a
-game is the part of a life that the attack sees, such as one report or one month. `one_report`,
-`months` and `windows` create the games of their horizons. The lives of a metric contain its first
-and last possible answers, and a few answers in between.
+to tell apart, and of the epsilon and delta that the SDK claims for them. The *horizon* of a game is
+the part of a life that the attack sees, such as one report or one month. The functions
+`one_report`, `months` and `windows` create the games of one horizon each. The lives contain a
+metric's first and last possible answers, and a few answers in between.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
-"""The number of answers between the first and the last that are simulated. Four answers make six
-pairs.
+"""The number of simulated answers between the first and the last. Four answers then make six pairs.
 """
 
 SEED = 1
@@ -40,7 +39,7 @@ SEED = 1
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers to tell apart: the first and the last, then some answers in between."""
+    """Return the answers to tell apart, which are the first, the last, and some in between."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # whose rounding is permanent, too
     if named:
         return tuple(named)
@@ -55,13 +54,12 @@ MONTH = 30
 """The number of windows in the longest observation."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The minimum number of reports of each answer: the longest observation consists of the reports of
-a month, and an attack needs `LEAST_OBSERVATIONS` observations.
+"""The minimum number of reports of each answer. An attack needs `LEAST_OBSERVATIONS` observations,
+each of which may consist of the reports of `MONTH` windows.
 """
 
 REPORTS_A_WINDOW = 6
-"""The time to simulate a device's first window, divided by the time for each of its later windows.
-"""
+"""The time to simulate a device's first window, divided by the time to simulate a later window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +69,15 @@ class Game:
     A *life* is the sequence of a device's answers, window by window.
 
     Attributes:
-        metric: the metric whose answers differ; None if the answers to all metrics differ.
+        metric: the metric whose answers differ. None if the answers to all metrics differ.
         horizon: a description of what the attack sees, and in which windows the two lives differ,
             such as ``30 windows, one differs``.
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
-        by_window: whether each window of a life is a separate observation. If not, a life is one
-            observation.
-        windows: the number of windows, from the first, that make up an observation of a life.
+        by_window: whether each window of a life is a separate observation. Otherwise, each life is
+            one observation.
+        windows: the number of windows, from the first, that an observation of a life covers.
 
     """
 
@@ -94,9 +92,7 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Games about the same lives, which are sequences of a device's answers.
-
-    The devices with these answers are simulated once for all of the games.
+    """Games about the same lives, whose devices are simulated once for all of the games.
 
     Attributes:
         games: the games.
@@ -119,17 +115,17 @@ class GameGroup:
 
     @property
     def effort(self) -> int:
-        """The cost of the simulation, in windows.
+        """The cost of the simulation, expressed as a number of windows.
 
-        The first window of a device costs as much as `REPORTS_A_WINDOW` further windows.
+        The first window of a device counts as `REPORTS_A_WINDOW` windows.
         """
         return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
 
 
 def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
-    """Return all games of an audit, in groups that share the simulated devices.
+    """Return all games of an audit, in groups that share their simulated devices.
 
-    In the games about a single metric, each answer is reported at least ``reports`` times.
+    In games about a single metric, each answer is reported at least ``reports`` times.
     """
     lifetime = registry.budget.lifetime_nanos
     played = [
@@ -142,13 +138,12 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 
 
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
-    """Yield the games about one metric, in which an attack sees one report, or those of a month.
+    """Yield the games about one metric, in which an attack sees one report or a month's reports.
 
-    In a game, an attack tries to tell apart two lives, which are sequences of answers. The lives of
-    a month also serve the games of one report, with each window as an observation. If answers are
-    permanent, the reports of a month are not independent, so the games of one report have separate
-    lives. A game in which all windows differ has at most as many windows as the lifetime ceiling
-    pays for.
+    The lives of a month are also used in the games about one report, where each window is an
+    observation. If answers are permanent, however, the reports of a month are not independent, so
+    the games about one report use separate lives. If all windows of a game differ, it has at most
+    as many windows as the lifetime ceiling pays for.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -173,7 +168,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
     In the first game, the two lives differ in all of the first ``paid`` windows. In the second
     game, they differ only in the first window. If answers are permanent numbers, a third game
-    compares the lowest number with one in the middle of the range, which is rounded to either end.
+    compares the lowest number with a number in the middle of the range, which is randomly rounded
+    to either end.
 
     Args:
         metric: the metric.
@@ -197,9 +193,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 def windows(registry: Registry) -> Iterator[Game]:
     """Yield the games in which an attack sees the reports on all metrics in one window.
 
-    In the first game, the two lives differ in the answers to all metrics or, if the ceilings do not
-    pay for all in one window, to as many as they pay for. In each other game, the lives differ in
-    the answer to one metric.
+    In the first game, the two lives differ in the answers to as many metrics as the ceilings pay
+    for in one window. In each other game, the lives differ in the answer to a single metric.
     """
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
@@ -227,16 +222,16 @@ def _paid_together(registry: Registry) -> Iterator[Metric]:
 
 
 def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
-    """Return the claim about several reports: the sums of their charged epsilons and deltas.
+    """Return the claim about several reports, whose charged epsilons and deltas add up.
 
-    Source: Dwork & Roth 2014, section 3.16.
+    Source: Dwork & Roth 2014, theorem 3.16.
     """
     delta = sum((metric.delta for metric in charged), Fraction(0))
     return PrivacyClaim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
 
 
 def permanent_claim_of(metric: Metric, windows: int = MONTH) -> PrivacyClaim:
-    """Return the claim about the reports of several windows, for an unchanged permanent answer."""
+    """Return the claim about several windows' reports of an unchanged permanent answer."""
     return PrivacyClaim(as_float(min(windows * metric.epsilon_nanos, metric.channel.permanent_nanos)))
 
 
@@ -245,39 +240,40 @@ def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
 
 
 EFFORT_IN_ALL = 280_000
-"""The default cost of an audit, in simulated windows (see `GameGroup.effort`). This takes two to
-three minutes on an otherwise idle core.
+"""The default cost of an audit (see `GameGroup.effort`). Such an audit takes two to three minutes
+on an idle core.
 """
 
 MOST_REPORTS = 20_000
-"""The maximum number of reports of each answer by default. Audits of few questions reach it."""
+"""The default maximum number of reports of each answer, which audits of few questions reach."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
-"""For each life, the observations of its devices, window by window."""
+"""The observations of all devices with a given life, window by window."""
 
 
 class Finding(Record, frozen=True, kw_only=True):
     """Two answers, and the lower bound that an attack proved by telling them apart."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
-    horizon: Annotated[str, says("a description of the observed reports, and of those that differ.")]
+    horizon: Annotated[str, says("a description of what the attack sees, and in which windows the answers differ.")]
     answers: Annotated[tuple[str, str], says("the names of the two answers.")]
     claimed_epsilon: Annotated[float, says("the claimed epsilon, rounded up.")]
-    claimed_delta: Annotated[float, says("the claimed delta, rounded up; 0 for most mechanisms.")]
+    claimed_delta: Annotated[float, says("the claimed delta, rounded up. It is 0 for most mechanisms.")]
     proved_epsilon: Annotated[float, says("a lower bound on the true epsilon.")]
-    used: Annotated[float, says("a lower bound on the part of the claimed epsilon that is used.")]
+    used: Annotated[float, says("the proved epsilon divided by the claimed epsilon.")]
     provable_epsilon: Annotated[
         float,
         says(
-            "the lower bound that the same number of observations would prove for a device that"
-            " always reveals the answer."
+            "the largest lower bound that this number of observations can prove, for a device that always reveals its "
+            "answer."
         ),
     ]
     observations: Annotated[int, says("the number of observations of each answer.")]
     detectable_excess: Annotated[
         float | None,
         says(
-            "the smallest excess over the claim that would be proved about half the time. None if no excess would be."
+            "the smallest excess over the claim that about half of all audits would prove. None if there is no such "
+            "excess."
         ),
     ]
     accused: Annotated[bool, says("whether the claim is refuted.")]
@@ -286,18 +282,18 @@ class Finding(Record, frozen=True, kw_only=True):
 class Audit(Record, frozen=True):
     """The outcome of an audit."""
 
-    reports: Annotated[int, says("the minimum number of reports per answer in the audits of single metrics.")]
-    false_accusation: Annotated[float, says("the maximum probability of accusing a correct SDK.")]
+    reports: Annotated[int, says("the minimum number of reports of each answer to a single metric.")]
+    false_accusation: Annotated[float, says("the maximum probability that the audit accuses a correct SDK.")]
     accused: Annotated[bool, says("whether any claim is refuted.")]
-    lifetime: Annotated[float, says("the ceiling on the epsilon of all reports of a device together.")]
+    lifetime: Annotated[float, says("the ceiling on the total epsilon of all reports of a device.")]
     findings: Annotated[tuple[Finding, ...], says("one finding for each pair of answers.")]
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
-    """Return the registry to audit, with the named metrics, or with all if no names are given.
+    """Return a registry with only the named metrics, or with all if no names are given.
 
     Raises:
-        UnknownMetricError: if the registry has no metric with one of the names.
+        UnknownMetricError: if a name is not in the registry.
 
     """
     metrics = {name: metric_named(registry, name) for name in names} if names else registry.metrics
@@ -310,7 +306,7 @@ def windows_played(registry: Registry, reports: int) -> int:
 
 
 def default_reports(registry: Registry) -> int:
-    """Return the number of reports of each answer for an audit of a few minutes."""
+    """Return the number of reports of each answer for an audit that takes a few minutes."""
     effort_of_report = sum(game_group.effort for game_group in game_groups(registry, MOST_REPORTS)) / MOST_REPORTS
     return max(LEAST_REPORTS, min(MOST_REPORTS, int(EFFORT_IN_ALL / effort_of_report)))
 
@@ -330,8 +326,8 @@ def audit(
         registry: the registry to audit, from `chosen`.
         reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: a function that is called after the simulation of each device, with the number
-            of its windows.
+        after_life: a function that is called after the simulation of each device. Its argument is
+            the number of the device's windows.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
             as `black_box.OtherSdk.device`.
 
@@ -376,7 +372,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return what the attack in a game sees of devices: each window alone, or several together."""
+    """Return a game's observations of devices, each of which covers one window or several."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

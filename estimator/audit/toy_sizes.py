@@ -1,28 +1,31 @@
-"""The exact audit of vectors and texts: all outcomes of coins at a toy size, a few at full size.
+"""The exact audit of vectors and texts, which have too many outcomes of coins to run them all.
+
+The audit runs all outcomes at a toy size, and a few outcomes at full size.
 
 **Vectors.** A report of a vector of dimension D names one of B rotations and one of the 2 D signed
-axes (see `rotated_axes`). In each rotation, s axes near the vector are *favored*: they are more
-likely than the others. The coins of a report have more than s * (2 D - s) outcomes in each
-rotation, which are too many to run if D is in the hundreds. Privacy depends on one condition: for
-every vector and rotation, exactly s axes must be favored. Each symbol then has one of two
-probabilities, and no pair of vectors has a larger ratio than that of these two. Vectors that favor
-different axes, such as opposite vectors, have this ratio.
+axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*, which means
+that they are more likely than the others. For each rotation, the coins of a report have more than s
+* (2 D - s) outcomes. If D is in the hundreds, these are too many to run. Privacy depends on a
+single condition. For every vector and rotation, exactly s axes must be favored. Each symbol then
+has one of two probabilities, and the ratio of a symbol's probabilities for two vectors never
+exceeds the ratio of these two. It reaches this ratio if the vectors favor different axes, as
+opposite vectors do.
 
-The audit of vectors therefore has two parts. In dimension `LOW`, the device's code is run at the
-same epsilon with all outcomes of coins, for a few vectors, two of which are opposite. At full size,
-the audit counts the favored axes of a few vectors in some rotations. It also runs the device's code
-with coins that choose a certain axis, and checks that this axis is reported. With the same coins, a
-few answers must give the same reports as the vectors that encode them.
+The audit of vectors therefore has two parts. In dimension `LOW`, the device's code runs at the same
+epsilon with all outcomes of coins, for a few vectors, two of which are opposite. At full size, the
+audit counts the favored axes of a few vectors in some rotations. It also runs the device's code
+with coins that choose a certain axis, and checks that this axis is reported. Finally, a few answers
+and the vectors that encode them are reported with the same coins, and both reports must be equal.
 
-**Texts.** A text has a *cell* (an integer) in each of several *groups*. A coin draws a group, and a
-*geometry*, which is a channel, randomizes the text's cell in this group (see `grouped_geometry`).
-The coins have about 10**9 outcomes. Privacy depends on two conditions: the probability of a group
-must not depend on the text, and the geometry must randomize the cell.
+**Texts.** A text is assigned to a *cell* (an integer) in each of several *groups*. A coin draws a
+group. A *geometry*, which is a channel, then randomizes the text's cell in this group (see
+`grouped_geometry`). The coins have about 10**9 outcomes. Privacy depends on two conditions. The
+probability of a group must not depend on the text, and the geometry must randomize the cell.
 
-In the first part of the audit of texts, the device's code is run with all outcomes of coins for all
-texts of at most three letters from an alphabet of two, and for a geometry of 13 points at the same
-epsilon. At full size, the code is run with coins that choose a certain group and a certain symbol
-of the geometry, and the report must have both.
+The audit of texts also has two parts. At toy size, texts have at most three letters from an
+alphabet of two, and the geometry has 13 points. For all of these texts, the device's code runs at
+the same epsilon with all outcomes of coins. At full size, the code runs with coins that choose a
+certain group and a certain symbol of the geometry, and the audit checks that both are reported.
 """
 
 from __future__ import annotations
@@ -65,16 +68,14 @@ LENGTH: Final = 3
 PRIME: Final = 3
 
 DIMENSION: Final = 3
-"""The dimension of the geometry at toy size. Over the field with `PRIME` elements, the geometry
-then has 13 points.
-"""
+"""The dimension of the geometry at toy size. With `PRIME`, it leads to 13 points."""
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
 """All texts at toy size."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof about a report of a metric whose answers are encoded as vectors.
+    """Return the proof for a report on a metric whose answers are encoded as vectors.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -93,9 +94,9 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
-    """Return a channel like the given one in dimension `LOW`.
+    """Return a channel in dimension `LOW` that corresponds to the given channel.
 
-    Epsilon is the same, and the share of favored axes is about the same.
+    It has the same epsilon, and about the same share of favored axes.
     """
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
@@ -103,7 +104,7 @@ def low_dimension(channel: RotatedAxes) -> RotatedAxes:
 
 
 def at_full_size(channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence for each deviation from the declaration at the channel's full size."""
+    """Yield a sentence for each difference from the declaration, at the channel's full size."""
     favoured, others = channel.favoured, 2 * channel.dimension - channel.favoured
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     if channel.worst_ratio != keep / favoured / ((1 - keep) / others):
@@ -113,7 +114,7 @@ def at_full_size(channel: RotatedAxes) -> Iterator[str]:
         for rotation in (0, channel.rotations - 1):
             axes = channel.favoured_axes(shifted(vector, rotation, channel.window))
             if len(set(axes)) != favoured or not set(axes) <= set(range(2 * channel.dimension)):
-                yield f"the favored axes of a vector are not {favoured} of {2 * channel.dimension}"
+                yield f"a vector does not have {favoured} favored axes among the {2 * channel.dimension} axes"
             yield from _followed(channel, vector, rotation, axes)
 
 
@@ -125,21 +126,21 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
         named = axes[place] if keep else rest[place]
         bounds = [channel.rotations, channel.keep_numerator, len(axes), len(rest)]
         if channel.perturb(vector, coins) != 2 * channel.dimension * rotation + named or coins.bounds != bounds:
-            yield "coins do not lead to the axis that they name"
+            yield "a report does not name the axis that its coins choose"
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer is reported differently from the vector that encodes it."""
+    """Yield a sentence if an answer is not reported in the same way as the encoding vector."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
         coins, of_vector = Script(rotation, keep, *places), Script(rotation, keep, *places)
         if metric.perturb(answer, coins) != channel.perturb(vector, of_vector) or coins.bounds != of_vector.bounds:
-            yield "an answer is not reported like the vector that encodes it"
+            yield "an answer is not reported in the same way as the vector that encodes it"
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield some answers. For a model, all features have their first values, or all their last."""
+    """Yield some answers. For a model, each answer has only first values, or only last values."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -170,7 +171,7 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof about a report of a metric whose answers are texts.
+    """Return the proof for a report on a metric whose answers are texts.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -194,14 +195,14 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain with few texts. The SDK runs the same code for it as for the given domain."""
+    """Return a domain with few texts, for which the SDK runs the same code as for the given one."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover)
 
 
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
-    """Yield a sentence for each deviation from the declaration at the channel's full size."""
+    """Yield a sentence for each difference from the declaration, at the channel's full size."""
     if channel.worst_ratio != channel.geometry.worst_ratio:
-        yield "the ratio differs from that of the geometry"
+        yield "the channel's declared ratio differs from its geometry's ratio"
     total, below = sum(channel.weights), 0
     for text in ("", domain.letters[0], domain.letters[-1] * domain.max_length):
         cells, below = domain.cells_of(domain.number_of(text), channel.inputs), 0
@@ -211,5 +212,5 @@ def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
                     coins = Script(drawn, keep, 1, 1)
                     inner = channel.geometry.perturb(cells[group], Script(keep, 1, 1))
                     if channel.perturb(cells, coins) != group * channel.inputs + inner or coins.bounds[0] != total:
-                        yield "coins do not lead to the group that they name"
+                        yield "a report does not name the group that its coins choose"
             below += weight

@@ -52,7 +52,7 @@ class Program:
             hello = self.ask({"do": "hello"})
         except (NotSupportedError, RefusedLineError) as error:
             self.kill()
-            raise ConformanceError(f"{command!r} does not answer hello: {error}; run it on its own") from None
+            raise ConformanceError(f"{command!r} does not answer hello: {error}; run it alone to see why") from None
         self.name, self.supports = str(hello.get("implementation", command)), frozenset(hello.get("supports", ()))
 
     def __enter__(self) -> Self:
@@ -111,14 +111,14 @@ class Program:
 
     def _start(self) -> subprocess.Popen[str]:
         if not self._command.strip():
-            raise ConformanceError("no program is named; name one that plays an SDK")
+            raise ConformanceError("no program is named; name a program that simulates an SDK")
         try:
             process = subprocess.Popen(  # noqa: S603 the developer's own command
                 shlex.split(self._command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
             )
         except (OSError, ValueError, IndexError) as error:
             raise ConformanceError(
-                f"{self._command!r} cannot be started: {error}; name a program that plays an SDK"
+                f"{self._command!r} cannot be started: {error}; name a program that simulates an SDK"
             ) from None
         self._process, self._lines = process, SimpleQueue()
         Thread(target=_read, args=(process, self._lines), daemon=True).start()

@@ -158,7 +158,7 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     assert (
         "refused: os, one report: more is revealed than is claimed: epsilon infinite where 1.000000000" in result.stderr
     )
-    assert "a report does not have the declared distribution: the worst of 3 probabilities, " in result.stderr
+    assert "a report does not have the declared distribution; of 3 probabilities, the one of " in result.stderr
     assert "dark_mode" not in result.stderr
     assert "delta 0 | 1, infinitely used: refused *" in result.stdout
 
@@ -169,7 +169,7 @@ def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(
     monkeypatch.setattr(RandomizedResponse, "perturb", lies_one_part_in_2_to_the_64_too_rarely)
     result = _run("--registry", registry)
     assert result.exit_code == 1
-    assert "refused: dark_mode, one report: epsilon or delta of the law differs from the declared" in result.stderr
+    assert "refused: dark_mode, one report: the proved epsilon or delta differs from the declared" in result.stderr
 
 
 def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
@@ -181,7 +181,7 @@ def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds
     result = _run("--registry", registry, "--metric", "dark_mode")
     assert result.exit_code == 1
-    assert result.stderr == "refused: dark_mode, one report: more is revealed than the definition requests\n"
+    assert result.stderr == "refused: dark_mode, one report: a report reveals more than the metric's definition allows\n"
 
 
 def label_in_the_clear(_device: Metric, answer: object, _coins: Coins) -> int:

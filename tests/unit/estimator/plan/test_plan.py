@@ -187,7 +187,7 @@ def test_the_gate_fails_for_a_year_that_reveals_more_than_is_allowed() -> None:
     refused = _run(STARTER, "--check", "--at-most", 4.99, "--today", "2026-11-22")
     assert (refused.exit_code, refused.stdout) == (1, year)
     assert refused.stderr.startswith("within a year, a device reveals up to 5, but --at-most allows only 4.99; ")
-    assert refused.stderr.endswith(": lower lifetime or per_month, or ask less often\n")
+    assert refused.stderr.endswith("; lower lifetime or per_month, or ask less often\n")
 
 
 def test_the_gate_names_for_browsers_what_lowers_their_year(tmp_path: Path) -> None:
