@@ -1,1 +1,1 @@
-"""Rehearsals before a release: randomize known answers, and compare estimates with the truth."""
+"""Rehearsals, which randomize known answers before a release and compare estimates with them."""

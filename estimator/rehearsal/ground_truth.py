@@ -1,4 +1,7 @@
-"""The true answers of a rehearsal, from a table with a row for each device, or from shares."""
+"""The true answers of a rehearsal.
+
+They are read from a table with a row for each device, or drawn at random from given shares.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from estimator.errors import AnswersError
 from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""The maximum number of devices. Up to this number, numpy's float arithmetic is exact."""
+"""The maximum number of devices, for which numpy's float arithmetic is still exact."""
 
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""For each different content of a metric's cells, the number of occurrences and the first row."""
+"""The number of rows with each different content of a metric's cells, and the first such row."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""The maximum difference between 1 and the sum of a metric's shares, which may be rounded to seven
-digits.
+"""The maximum difference between 1 and the sum of a metric's shares. It allows for shares that are
+rounded to seven digits.
 """
 
 
@@ -39,11 +42,11 @@ OF_MODELS: Final = "a model is not rehearsed here; use rehearse-model"
 
 NO_COLUMN: Final = "there is no column with this name"
 
-NO_SHARES: Final = "its answers cannot be drawn uniformly; give their shares with --shares, or answers with --csv"
+NO_SHARES: Final = "its answers cannot be drawn uniformly; pass their shares as --shares, or a table as --csv"
 
 
 class Missing(NamedTuple):
-    """A metric that is left out of the rehearsal, with the reason."""
+    """A metric that is left out of a rehearsal, and the reason."""
 
     metric: Metric
     reason: str
@@ -56,9 +59,9 @@ class GroundTruth:
     Attributes:
         populations: the devices of each metric, in the registry's order.
         ignored: the names of columns that do not belong to a metric.
-        missing: the metrics that the rehearsal leaves out. With a table, these are models and
-            metrics without a column. With shares, these are models, and vectors and texts without
-            shares.
+        missing: the metrics that the rehearsal leaves out. Models are always left out. If a table
+            was read, metrics without a column are also left out. If answers are drawn, vectors and
+            texts without shares are also left out.
 
     """
 
@@ -70,16 +73,16 @@ class GroundTruth:
 def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
     """Read a table of true answers, with a column for each metric and a row for each device.
 
-    If a cell is empty, the device does not record that metric.
+    If a cell is empty, the device does not record an answer to the cell's metric.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading.
-        registry: the definitions of the metrics whose columns are read.
+        registry: the registry that defines the metrics.
         repeat: the number of devices that each row represents.
 
     Raises:
-        AnswersError: if the table is invalid. The message names every mistake by row and column,
-            without the content of the cell.
+        AnswersError: if the table is invalid. The message lists every mistake with its row and
+            column, but without the content of the cell.
 
     """
     try:
@@ -94,17 +97,17 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
     """Return a population whose answers are drawn at random.
 
-    A metric's answers have the given shares or, if none are given, are all equally likely.
+    If no shares are given for a metric, all of its answers are equally likely.
 
     Args:
         registry: the metrics. Every device answers all of them.
         devices: the number of devices.
-        shares: a TOML or JSON file with a table for each metric, which maps each answer to its
-            share; or None.
+        shares: a TOML or JSON file that contains a table for each metric with given shares. The
+            table maps each answer to its share. None if no shares are given.
 
     Raises:
-        AnswersError: if the file is invalid. The message names every mistake by metric and, if
-            possible, by entry.
+        AnswersError: if the file is invalid. The message lists every mistake with its metric and,
+            if possible, with its entry.
 
     """
     given = {} if shares is None else _read_shares(shares)
@@ -127,10 +130,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the row number and the cells of every row that is not blank.
-
-    As in a spreadsheet, the heading is row 1.
-    """
+    """Yield the number and the cells of every row that is not blank. The heading is row 1."""
     reader = csv.reader(lines, strict=True)
     number = 0
     while True:
@@ -149,20 +149,22 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
     heading_row, heading = next(rows, (1, []))
     columns = _columns(heading, registry)
     mistakes = [
-        f"row {heading_row}, column {name}: occurs twice; name each column once"
+        f"row {heading_row}, column {name}: occurs more than once; name each column once"
         for name in registry.metrics
         if heading.count(name) > 1
     ]
     if not heading:
         raise AnswersError("row 1: is missing; write a first row that names the columns")
     if not columns:
-        raise AnswersError(f"row {heading_row}: no column is a metric; name them {', '.join(registry.metrics)}")
+        raise AnswersError(
+            f"row {heading_row}: no column names a metric; the metrics are {', '.join(registry.metrics)}"
+        )
     _refuse(mistakes)
     cells: dict[str, _Cells] = {name: {} for name in columns}
     devices = 0
     for number, row in rows:
         if len(row) != len(heading):
-            mistakes.append(f"row {number}: has {len(row)} cells where the heading has {len(heading)}")
+            mistakes.append(f"row {number}: has {len(row)} cells, but the heading has {len(heading)}")
             continue
         devices += 1
         for name, positions in columns.items():
@@ -184,7 +186,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, with ``reason``, or `OF_MODELS` for a model."""
+    """Return the metrics that are not rehearsed. The reason is `OF_MODELS` or ``reason``."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -197,7 +199,7 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the positions of each metric's columns: one, or one for each part of an answer."""
+    """Return the positions of each metric's columns. Each part of an answer may have a column."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)
@@ -216,7 +218,7 @@ def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> 
         try:
             answers.append((read_answer(metric, stated if len(stated) > 1 else stated[0]), count * repeat))
         except ValueError as error:
-            more = f" (and {count - 1} more like it)" if count > 1 else ""
+            more = f" ({count} rows have this mistake)" if count > 1 else ""
             mistakes.append(f"row {row}, column {metric.name}: {error}{more}")
     return distinct(answers)
 
@@ -234,7 +236,7 @@ def _read_shares(path: Path) -> Mapping[str, Any]:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise AnswersError(f"{path} is not {form} in UTF-8; name a .toml or .json file of shares") from None
     if type(document) is not dict:
-        raise AnswersError(f"{path}: must be an object that maps each metric to an object of answers and their shares")
+        raise AnswersError(f"{path}: must be an object that maps each metric to an object with the shares of answers")
     if not document:
         raise AnswersError(f"{path} contains no metric; add a table of shares for a metric, or omit --shares")
     return document
@@ -254,7 +256,7 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAns
         try:
             answer = read_answer(metric, cell)
         except ValueError as error:
-            mistakes.append(f"{place}: an answer {error}")
+            mistakes.append(f"{place}: the answer {error}")
             continue
         weights[answer] = weights.get(answer, Fraction(0)) + Fraction(share)
     total = sum(weights.values(), start=Fraction(0))

@@ -1,18 +1,18 @@
-"""The expected quality of a model, measured before release on people it was not learned from.
+"""The expected quality of a model, measured on people whose answers were not used for training.
 
-The measure is the AUC: the probability that the model gives a random person with the label yes a
-higher score than a random person with the label no. A model that predicts nothing has an AUC of
-0.5, and a perfect one an AUC of 1.
+The quality is measured by the AUC. This is the probability that the model gives a random person
+with the label yes a higher score than a random person with the label no. The AUC is 0.5 for a model
+that predicts nothing, and 1 for a perfect model.
 
-The table of answers has a column for each feature, and a column with the metric's name for the
-label. Each row is a different person, unless a column ``person`` names the person of each row. A
-rehearsal has several rounds. Each round holds back different people for the test, and draws
-devices, with replacement, from the rows of all other people. With more devices, the noise falls but
-the people remain the same. The result therefore measures the effect of noise, not the benefit of
-learning from more people.
+A table contains the true answers of some people. It has a column for each feature, and a column for
+the label, which has the metric's name. Each row is a different person, unless a column ``person``
+names the person of each row. A rehearsal has several rounds. Each round holds back different people
+for the test, and draws devices, with replacement, from the rows of all other people. If more
+devices are drawn, there is less noise, but the people remain the same. The result therefore
+measures the effect of noise, and not the benefit of training on more people.
 
-`devices_for` finds the smallest number of devices for which privacy reduces the AUC by at most a
-given loss.
+`devices_for` finds the smallest number of devices for which privacy reduces the AUC by no more than
+a given amount.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""One in this many people is held back from learning, for the test."""
+"""One in this number of people is held back from training, and used for the test."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of people held back for the test. Both labels must occur among them."""
+"""The minimum number of people who are held back for the test. They must include both labels."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""A time in the window of each tally. Every tally needs a window, although a rehearsal has none."""
+"""A time that determines the window of tallies. A rehearsal has no windows, but a tally needs one.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers for a model with a yes-or-no label, from at least two people with each label.
+    """True answers for a model with a yes-or-no label. Each label must occur for two people.
 
     Attributes:
         answers: the answers as an app would record them.
@@ -70,10 +71,10 @@ class People:
         return np.array([answer[LABEL] is True for answer in self.answers])
 
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return whether each row is held back from learning, shape (rows,).
+        """Return whether each row is held back from training, shape (rows,).
 
-        People are redrawn until a yes and a no occur both among those held back and among the
-        others, because otherwise the AUC is undefined.
+        The AUC is defined only if both labels occur. People are therefore redrawn until both occur
+        among the people who are held back, and also among all others.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -83,18 +84,17 @@ class People:
                 return held
 
     def columns(self, names: Sequence[str], rows: Counts) -> list[list[object]]:
-        """Return, for each feature, the values in the given rows."""
+        """Return the values of each feature in the given rows."""
         return [[self.answers[row][name] for row in rows] for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """The quality of a model's predictions for people that the model was not learned from.
+    """The quality of a model's predictions for people whose answers were not used for training.
 
     Attributes:
         devices: the number of devices that reported.
-        aucs: the AUC of each round, the probability that a person with the label yes gets a higher
-            score than a person with the label no.
+        aucs: the AUC of each round (see the module).
 
     """
 
@@ -113,22 +113,22 @@ class ModelRehearsal:
 
 
 class TriedModel(Record, frozen=True):
-    """The quality of models learned with one epsilon and one number of devices."""
+    """The quality of models that were trained with a given epsilon and number of devices."""
 
     epsilon: Annotated[float, says("the epsilon of one report.")]
     devices: Annotated[
         int,
-        says(
-            "the number of reporting devices. In a search, the smallest number found to lose no more AUC than allowed."
-        ),
+        says("the number of reporting devices. In a search, the smallest number tried that was enough."),
     ]
     auc: Annotated[
         float | None,
-        says("the mean AUC over the rounds. None in a search if even this many devices lose more than allowed."),
+        says("the mean AUC over the rounds. None in a search if no number of devices was enough."),
     ]
     spread: Annotated[float | None, says("the standard deviation of the AUC over the rounds.")]
-    loss: Annotated[float | None, says("in a search, the mean loss of AUC due to privacy over the rounds.")] = None
-    loss_error: Annotated[float | None, says("the standard error of this loss.")] = None
+    loss: Annotated[
+        float | None, says("the mean loss of AUC due to privacy over the rounds. None without a search.")
+    ] = None
+    loss_error: Annotated[float | None, says("the standard error of the mean loss. None without a search.")] = None
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):
@@ -136,11 +136,13 @@ class RehearsedModel(Record, frozen=True, kw_only=True):
 
     metric: Annotated[str, says("the name of the metric.")]
     mechanism: Annotated[str, says("the name of the mechanism.")]
-    rounds: Annotated[int, says("the number of times that test people were held back and devices drawn.")]
-    rows: Annotated[int, says("the number of true answers.")]
+    rounds: Annotated[
+        int, says("the number of rounds. Each round holds back other people for the test, and draws new devices.")
+    ]
+    rows: Annotated[int, says("the number of rows with true answers.")]
     seed: Annotated[int, says("the seed of all randomness.")]
     auc_without_privacy: Annotated[float, says("the mean AUC over the rounds without privacy.")]
-    most_loss: Annotated[float | None, says("the maximum loss of AUC that is allowed. None without a search.")] = None
+    most_loss: Annotated[float | None, says("the maximum allowed loss of AUC. None without a search.")] = None
     tried: Annotated[
         tuple[TriedModel, ...],
         says("the settings that were tried, sorted by epsilon and then by the number of devices."),
@@ -155,7 +157,7 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return the quality of a metric's model if it is learned from the reports of some devices.
+    """Return the quality of a metric's model that is trained on the reports of some devices.
 
     Args:
         metric: a model with a yes/no label.
@@ -164,7 +166,7 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
         rounds: the number of rounds, at least 1. Each round holds back other people and redraws the
             devices.
         seed: the seed of all randomness.
-        after_round: a function that is called with 1 after each round.
+        after_round: a function that is called with the argument 1 after each round.
 
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
@@ -192,8 +194,8 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
     Args:
         metric: a metric of kind model.
-        encoded: the encoded answers of each row, shape (rows, inputs).
-        counts: the number of devices with each row, shape (rows,).
+        encoded: the encoded answer of each row, shape (rows, inputs).
+        counts: the number of devices that have each row's answer, shape (rows,).
         generator: the source of random numbers.
 
     """
@@ -204,9 +206,9 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the probability that a random yes has a higher score than a random no.
+    """Return the probability that a random person with yes has a higher score than one with no.
 
-    Equal scores count half. There must be at least one yes and one no.
+    A pair of equal scores counts one half. Both labels must occur.
     """
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
@@ -214,7 +216,7 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC over rounds of linear regressions on true answers, without privacy.
+    """Return the mean AUC of linear regressions on true answers, without privacy.
 
     In each round, some people are held back from the regression and used for the test.
     """
@@ -245,7 +247,7 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The number of devices with which a search starts. Even simple models need more devices."""
+"""The number of devices that a search tries first. Even simple models need more devices."""
 
 MOST_DEVICES: Final = 10**7
 """The maximum number of devices. Simulating their reports one by one takes minutes."""
@@ -253,25 +255,25 @@ MOST_DEVICES: Final = 10**7
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The number of bisection steps in a search, after the number of devices has been doubled until it
-is enough. Three steps find the number within 9%.
+"""The number of bisection steps in a search. They begin when doubling has found a number of devices
+that is enough. Three steps determine the smallest number to within 9%.
 """
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
-"""The maximum number of rehearsals in a search, each with another number of devices."""
+"""The maximum number of rehearsals in a search. Each has a different number of devices."""
 
 DIGITS: Final = 2
-"""The number of significant digits to which numbers of devices are rounded up in a search."""
+"""The number of significant digits to which a search rounds numbers of devices up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of AUC due to privacy with a number of devices.
+    """The loss of AUC that privacy causes with a given number of devices.
 
     Attributes:
         rehearsal: the rehearsal with this number of devices.
-        losses: for each round, the AUC without privacy minus the AUC with privacy, for the same
-            people.
+        losses: the AUC without privacy minus the AUC with privacy, in each round. Both are
+            measured on the same people.
 
     """
 
@@ -296,22 +298,23 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Find the smallest number of devices with which privacy costs at most ``most_loss`` of AUC.
+    """Find the smallest number of devices for which privacy loses at most ``most_loss`` of AUC.
 
     The number of devices is doubled until the loss is small enough. Bisection then searches between
-    the last two numbers. A mean loss may be small by chance, so its standard error is added before
-    it is compared with ``most_loss``.
+    the last two numbers. A mean loss may be small by chance. Its standard error is therefore added
+    before it is compared with ``most_loss``.
 
     Args:
         metric: a model with a yes/no label.
         people: the people with their true answers. Some people are held back in each round.
-        most_loss: the maximum loss of AUC, compared with a linear regression without privacy.
+        most_loss: the maximum loss of AUC relative to a linear regression without privacy.
         rounds: the number of rounds for each number of devices, at least 2.
         seed: the seed of all randomness. The same people are held back for every number of devices.
-        advance: a function that is called with 1 after each number of devices that is tried.
+        advance: a function that is called with the argument 1 after each number of devices.
 
     Returns:
-        The number of devices, with the loss. None if the loss is larger even with `MOST_DEVICES`.
+        The rehearsal with this number of devices, and its loss. None if even `MOST_DEVICES` are
+        not enough.
 
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
@@ -346,20 +349,20 @@ LEAST_ROWS: Final = 20
 """The minimum number of complete rows. Fewer rows would leave too few people for the test."""
 
 LEAST_PERSONS: Final = 2
-"""The minimum number of people with each label: one to learn from, and one for the test."""
+"""The minimum number of people with each label. One is used for training, and one for the test."""
 
 
 def read_people(path: Path, metric: Metric) -> People:
     """Read a table of true answers for a model. Rows with an empty cell are left out.
 
     Args:
-        path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one,
-            identifies the person of each row.
+        path: a CSV file (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify the
+            person of each row.
         metric: a model with a yes/no label.
 
     Raises:
-        AnswersError: if the table is invalid. The message names the column or the row, without the
-            content of a cell.
+        AnswersError: if the table is invalid. The message names the column or the row, but does
+            not contain a cell.
 
     """
     observation = analysis_of(metric).observation
@@ -382,12 +385,12 @@ def read_people(path: Path, metric: Metric) -> People:
     except OSError as error:
         raise AnswersError(f"{path} cannot be read: {error.strerror}; name a readable CSV file") from None
     except (UnicodeDecodeError, csv.Error):
-        raise AnswersError(f"{path} is not a CSV file in UTF-8; save it as one") from None
+        raise AnswersError(f"{path} is not a CSV file in UTF-8; save it in this format") from None
     if len(answers) < LEAST_ROWS:
         raise AnswersError(f"{path} has {len(answers)} complete rows; at least {LEAST_ROWS} are needed")
     people = People(answers, np.unique(persons, return_inverse=True)[1])
     if min(len(np.unique(people.groups[people.labels == is_yes])) for is_yes in (True, False)) < LEAST_PERSONS:
-        raise AnswersError(f"{path} must contain at least {LEAST_PERSONS} people with yes, and as many with no")
+        raise AnswersError(f"{path} must contain at least {LEAST_PERSONS} people with yes and {LEAST_PERSONS} with no")
     return people
 
 

@@ -1,9 +1,10 @@
-"""The population of a rehearsal: the number of devices with each answer, and the true figures.
+"""The population of a rehearsal, which consists of the number of devices with each answer.
 
-A *figure* is a number such as a share, a mean or a quantile. A rehearsal shows the true figures
-next to the estimates, and counts how often intervals contain the true figures.
+A *figure* is a number such as a share, a mean or a quantile. The true figures are computed from the
+population. A rehearsal shows them next to the estimates, and counts how often intervals contain
+them.
 
-Answers are parsed from text. A device converts an answer to an input of the channel, sometimes at
+Answers are parsed from text. A device encodes an answer as an input of the channel, sometimes at
 random. For instance, it may round 2.25 to 2 or 3. A `TrueAnswer` therefore includes the probability
 of each input.
 """
@@ -33,20 +34,21 @@ from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
 
 Input = int | tuple[int, ...]
-"""An input of a channel: an integer, or an encoded vector."""
+"""An input of a channel, which is an integer or an encoded vector."""
 
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
-"""An answer. Set members are in the domain's order, so that equal sets have equal values."""
+"""An answer. The members of a set are in the domain's order, so that equal sets are equal tuples.
+"""
 
 ROUNDING: Final = 1e-9
-"""The allowed rounding error when the share of devices up to a number is compared with 0.5 for the
-median, or with the level of another quantile.
+"""The allowed rounding error of a cumulative share when it is compared with the level of a
+quantile, such as 0.5 for the median.
 """
 
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The key of the coverage of a whole distribution function, with all of its points together."""
+"""The key under which the coverage of a whole distribution function is stored."""
 
 BAND: Final = "at_most"
 """The name of the statistic that consists of the points of a distribution function."""
@@ -54,13 +56,13 @@ BAND: Final = "at_most"
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """One answer, and the channel inputs to which a device may convert it.
+    """An answer, and the channel's inputs as which a device may encode it.
 
-    The choice is random if the device rounds a number or selects a member of a set.
+    The encoding is random if the device rounds a number or selects a member of a set.
 
     Attributes:
         value: the answer itself.
-        law: the possible inputs, each with its probability. Texts are represented by integers.
+        law: the possible inputs and their probabilities. A text is encoded as an integer.
 
     """
 
@@ -79,11 +81,11 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Parse an answer from a text, or from one text for each part of the answer.
+    """Parse an answer from a cell, or from several cells with one part of the answer each.
 
     Raises:
-        ValueError: if the text is not an answer. The message describes possible answers and omits
-            the text.
+        ValueError: if the cells do not contain an answer. The message describes possible answers,
+            but does not contain the cells.
 
     """
     kind = metric.kind
@@ -96,7 +98,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
-    """Return an answer with the probabilities of the inputs to which its kind converts it.
+    """Return an answer with the probabilities of the inputs as which it may be encoded.
 
     Raises:
         DomainError: if the value is not an answer to the metric.
@@ -110,7 +112,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
-    """Add up how often each answer was given. Texts such as 1 and 1.0 are the same answer."""
+    """Add up how often each answer was given. The cells 1 and 1.0, for example, count as equal."""
     counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
@@ -124,7 +126,7 @@ class WeightedNumbers:
     Attributes:
         values: the numbers in ascending order, shape (values,).
         weights: the weights of the numbers, shape (values,).
-        total: the exactly rounded sum of the weights, above 0.
+        total: the sum of the weights, above 0.
 
     """
 
@@ -134,7 +136,7 @@ class WeightedNumbers:
 
     @classmethod
     def from_values(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
-        """Sort numbers together with their weights, whose sum is positive."""
+        """Sort numbers together with their weights. The weights must have a positive sum."""
         rising = np.argsort(values)
         return cls(np.array(values)[rising], weights[rising], math.fsum(weights.tolist()))
 
@@ -145,17 +147,17 @@ class WeightedNumbers:
         return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
 
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
-        """Return the quantile of each probability.
+        """Return the quantile at each of several levels.
 
-        The quantile of p is the smallest number v for which at least a share p of the devices has a
-        number of at most v.
+        The quantile at level p is the smallest number v such that at least a share p of devices has
+        a number of at most v.
         """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
 
     def at_most(self, places: Sequence[float]) -> list[float]:
-        """Return, for each of some numbers, the share of devices whose number is at most this."""
+        """Return the share of devices whose number is at most each of the given numbers."""
         return [self._share(self.values <= place) for place in places]
 
     def bins(self, starts: Sequence[float]) -> list[float]:
@@ -172,7 +174,7 @@ class WeightedNumbers:
         return [self._share((start <= self.values) & (self.values <= end)) for start, end in ends]
 
     def _share(self, is_chosen: NDArray[np.bool_]) -> float:
-        """Return the share of devices with a chosen number: exactly 1 if all numbers are chosen."""
+        """Return the share of devices with a chosen number. It is exactly 1 if all are chosen."""
         return math.fsum(self.weights[is_chosen].tolist()) / self.total
 
 
@@ -185,10 +187,10 @@ class Population:
         answers: the distinct answers.
         shares: the share of each answer in the population, shape (len(answers),). They add up to 1.
         devices: the number of devices that record an answer.
-        at_hand: the number of devices that give each answer, shape (len(answers),). None if the
-            answers are drawn at random by ``shares``.
-        is_known: whether the user provided the shares of the answers. If not, all are equally
-            likely.
+        at_hand: the number of devices that give each answer, shape (len(answers),). None if
+            answers are drawn at random according to ``shares``.
+        is_known: whether answers or their shares were given. Otherwise, all answers are assumed to
+            be equally likely.
 
     """
 
@@ -207,15 +209,15 @@ class Population:
         return cls(metric, tuple(counts), at_hand / max(devices, 1), devices, at_hand)
 
     def draw(self, generator: np.random.Generator) -> Counts:
-        """Return the number of devices that give each answer, sampled from the population."""
+        """Draw the devices from the population, and return the number that give each answer."""
         return generator.multinomial(self.devices, self.shares) if self.answers else np.zeros(0, dtype=np.int64)
 
     def draws(self) -> Draws:
-        """Return a function that draws a tally, given the number of devices with each answer."""
+        """Return a function that draws a tally for a given number of devices with each answer."""
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the answers, before the device shortens vectors.
+        """Return the mean of each coordinate of the answers, before long vectors are scaled down.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -226,10 +228,10 @@ class Population:
         return mean
 
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
-        """Return, for each value that occurs, the share of devices that have it.
+        """Return the share of devices that have each value.
 
-        If answers are sets of values or texts, the result contains the members of these sets. If an
-        answer is a pair of a group and a number, it contains the groups.
+        If answers are sets, the values are the members of the sets. If an answer is a pair of a
+        group and a number, the values are the groups.
 
         Args:
             weights: the weights of the answers, shape (len(answers),).
@@ -248,7 +250,7 @@ class Population:
         return math.fsum(worth(answer.value) * (weight / total) for answer, weight in pairs)
 
     def group_means(self, weights: Floats | Counts, groups: Sequence[Label]) -> list[float]:
-        """Return the mean of each group's numbers; NaN for a group without any device.
+        """Return the mean of each group's numbers. It is NaN for a group without devices.
 
         Args:
             weights: the weights of the answers, shape (len(answers),). Each answer is a pair of a
@@ -270,7 +272,7 @@ class Population:
 
     @property
     def unclipped(self) -> Numbers | None:
-        """The answers as numbers before clipping. None if answers are unknown or not numbers."""
+        """The answers before clipping, or None if answers are unknown or are not numbers."""
         values = [as_float(answer.value) for answer in self.answers if self.is_known]
         if not values or any(map(math.isnan, values)):
             return None
@@ -279,7 +281,7 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Narrower ranges that would make the mean more accurate; () if there are none."""
+        """Ranges for clipping that would make the mean more accurate, or () if there are none."""
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
@@ -290,7 +292,7 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""A function that returns true figures, given a population, weights of answers, and labels."""
+"""A function that returns true figures. It takes a population, weights of answers, and labels."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
@@ -341,7 +343,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""For each statistic, the function that computes its true figures. An unknown figure is NaN."""
+"""The function that computes the true figures of each statistic. An unknown figure is NaN."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
@@ -350,7 +352,7 @@ def holds(figure: Estimate, truth: float) -> bool:
 
 
 def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
-    """Yield each figure whose true value is known: its key, its estimate and the true value."""
+    """Yield the key, the estimate and the true value of each figure whose true value is known."""
     for group in estimated.groups:
         for key, figure in zip(group.keys, group.figures, strict=True):
             if key in truths:
@@ -358,10 +360,10 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 
 
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
-    """Return, by statistic, the fraction of the intervals that contain the true value.
+    """Return the fraction of each statistic's intervals that contain the true value.
 
-    The entry `WHOLE_BAND` is 1 if all intervals of a distribution function contain the true value,
-    otherwise 0.
+    The entry `WHOLE_BAND` is 1 if all intervals of a distribution function contain the true value.
+    Otherwise, it is 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):
@@ -373,21 +375,21 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
 
 
 class Coverage(Record, frozen=True):
-    """The coverage of intervals, averaged over the figures of a statistic."""
+    """The coverage of a statistic's intervals (the fraction that contains the true value)."""
 
     rounds: Annotated[int, says("the number of rounds, each with new random numbers.")]
     population: Annotated[
         float,
         says(
-            "the fraction of intervals that contain the population's true value, with new devices in each round. The "
-            "confidence of the intervals refers to this fraction."
+            "the fraction of intervals that contain the population's true value if each round draws new devices. The "
+            "confidence level of the intervals refers to this fraction."
         ),
     ]
     noise_alone: Annotated[
         float,
         says(
-            "the fraction of intervals that contain the devices' own true value, with the same devices in each "
-            "round. This fraction is larger, because intervals also allow for the random choice of devices."
+            "the fraction of intervals that contain the devices' own true value if each round uses the same devices. "
+            "It is larger than the other fraction, because intervals also allow for the random choice of devices."
         ),
     ]
 
@@ -395,7 +397,7 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Return the coverage of each statistic from the results of `held`; {} without rounds."""
+    """Return the coverage of each statistic from the results of `held`, or {} without rounds."""
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

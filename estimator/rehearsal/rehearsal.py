@@ -1,7 +1,8 @@
-"""A rehearsal: draws reports for known answers, and compares the estimates with the true values.
+"""A rehearsal, which draws reports for known answers and compares estimates with the truth.
 
 The reports are drawn from the distributions of the metrics' real mechanisms. The result is a
-document like that of the command ``report``, with the true value next to each figure.
+document like the one of the command ``report``, except that it also contains the true value of each
+figure.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time that determines a rehearsal's window. If it were the current time, the output for the
-same seed would change from window to window.
+"""The time that determines a rehearsal's window. If the current time were used, the output for a
+given seed would change whenever a new window begins.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
@@ -49,7 +50,7 @@ LONGEST_WINDOW_S = 31 * 86_400
 class RehearsedFigure(Figure, frozen=True, kw_only=True):
     """A figure and its true value."""
 
-    truth: Annotated[float | None, says("the true value in the population. None without any device.")]
+    truth: Annotated[float | None, says("the true value in the population. None if there are no devices.")]
     holds: Annotated[bool | None, says("whether the interval contains the true value.")]
 
 
@@ -57,7 +58,7 @@ class RehearsedFigures(Figures):
     """The figures of a statistic, each with its true value.
 
     Attributes:
-        truths: the true value of each figure; None if unknown.
+        truths: the true value of each figure. None if it is unknown.
 
     """
 
@@ -94,8 +95,8 @@ class RehearsedTexts(TextFindings, frozen=True, kw_only=True):
     missed: Annotated[
         tuple[MissedText, ...],
         says(
-            "the texts that were not found although they are at least as common as a text that was found. The most "
-            "common texts come first."
+            "the texts that were not found, although they are at least as common as a text that was found. They are "
+            "sorted by share, in descending order."
         ),
     ]
     commonest: Annotated[
@@ -108,27 +109,27 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
 
     window: Annotated[None, says("empty, because a rehearsal has no windows.")]  # type: ignore[assignment]
     texts: Annotated[
-        RehearsedTexts | None, says("for unlisted texts, the details of their discovery. None for other kinds.")
+        RehearsedTexts | None, says("how texts were discovered. None if the question does not discover texts.")
     ] = None
     coverage: Annotated[
         dict[str, Coverage],
         says(
-            "in a rehearsal with rounds, how often intervals contained the true value, by statistic. The key "
-            "``band`` stands for all points of ``at_most`` together."
+            "how often the intervals of each statistic contained the true value. The key ``band`` counts how often "
+            "all points of ``at_most`` did so together. Empty without rounds."
         ),
     ]
     clips: Annotated[
         tuple[Clip, ...],
         says(
-            "for a mean, ranges with which the estimate would be closer to the mean of all numbers. Omitted for "
-            "other figures."
+            "ranges for clipping that bring the mean closer to the mean of the unclipped numbers. Omitted if there "
+            "is no mean or no such range."
         ),
     ] = ()
     band_holds: Annotated[
         bool | UnsetType,
         says(
-            "whether the band of the distribution function contains the true value at all of its points. Omitted "
-            "without a band."
+            "whether the band of the distribution function contains the true value at each of its points. Omitted "
+            "if there is no band."
         ),
     ] = UNSET
 
@@ -140,13 +141,13 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
         coverage: Mapping[str, Coverage],
         texts: RehearsedTexts | None = None,
     ) -> Rehearsed:
-        """Return the results of a metric, with the true value next to each figure.
+        """Return the results of a metric, in which each figure has its true value.
 
         Args:
             truths: the true values that are known.
             estimated: the estimates.
             coverage: how often intervals contained the true value, by statistic.
-            texts: for questions about texts, which texts were found and missed.
+            texts: the texts that were found and missed. None if texts are not discovered.
 
         """
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
@@ -171,7 +172,7 @@ def _beside(truths: Truths, group: FigureGroup) -> FigureGroup:
 
 
 class NotRehearsed(Skipped, frozen=True):
-    """A metric that was not rehearsed, with the reason."""
+    """A metric that was not rehearsed, and the reason."""
 
     window: Annotated[None, says("empty, because a rehearsal has no windows.")]  # type: ignore[assignment]
 
@@ -182,11 +183,11 @@ class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
     schema_number: ClassVar[int | None] = SCHEMA
 
     seed: Annotated[int, says("the seed of all randomness.")]
-    confidence: Annotated[float, says("the confidence of every interval.")]
+    confidence: Annotated[float, says("the confidence level of every interval.")]
     metrics: Annotated[tuple[Rehearsed, ...], says("the metrics, in the registry's order.")]
     skipped: Annotated[tuple[NotRehearsed, ...], says("the metrics that were not rehearsed.")]
     simultaneous: Annotated[
-        bool, says("whether the confidence applies to all intervals of a metric together; always false.")
+        bool, says("whether the confidence level applies to all intervals of a metric together. Always false.")
     ]
 
 
@@ -207,13 +208,13 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
 ) -> Rehearsal:
     """Draw a report from every device, estimate the metrics, and measure the intervals' coverage.
 
-    The *coverage* of intervals is the fraction of them that contain the true value.
+    The *coverage* of intervals is the fraction that contains the true value.
 
     Args:
         truth: the true answers.
-        seed: the seed of all randomness. The same seed gives the same result with the same version
-            of numpy.
-        rounds: the number of repetitions with new reports, which measure the coverage.
+        seed: the seed of all randomness. The same seed leads to the same result, unless another
+            version of numpy is used.
+        rounds: the number of repetitions with new reports from which coverage is measured.
         ranges: the ranges of numbers whose shares are estimated. Each range consists of a metric's
             name, the start and the end.
         after_round: a function that is called after each round of each metric.
@@ -223,7 +224,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
     """
     generators = np.random.default_rng(seed).spawn(
         len(truth.populations)
-    )  # each metric has its own generator, so that the number of rounds changes no estimate
+    )  # one for each metric, so that the number of rounds does not change estimates
     metrics = tuple(
         _rehearse(population, rounds, tuple(ranges), after_round, generator, window_of(population.metric.window), keep)
         for population, generator in zip(truth.populations, generators, strict=True)
@@ -295,7 +296,7 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, population: Popula
 def _tally(
     population: Population, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator
 ) -> Tally:
-    """Draw the tally of a window, given the number of devices with each answer."""
+    """Draw the tally of a window for a given number of devices with each answer."""
     drawn = tuple(sampler(counts, window, generator).tolist())
     return Tally(
         population.metric.name, population.metric.edition, window, closed=True, reports=population.devices, counts=drawn

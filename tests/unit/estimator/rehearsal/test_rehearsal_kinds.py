@@ -181,7 +181,7 @@ def test_what_is_no_vector_is_named_and_not_repeated(tmp_path: Path, cell: str) 
 def test_why_a_metric_is_not_rehearsed_is_said(tmp_path: Path) -> None:
     registry = registry_text(flag=BOOLEAN, place=VECTOR, limitation=CROSSED_MODEL)
     drawn = run(tmp_path, "--population", "9", registry=registry).stderr
-    assert "skipped place: its answers cannot be drawn uniformly; give their shares with --shares" in drawn
+    assert "skipped place: its answers cannot be drawn uniformly; pass their shares as --shares" in drawn
     assert "skipped limitation: a model is not rehearsed here; use rehearse-model" in drawn
     table = {"answers": "flag,limitation\nyes,no\n"}
     read = run(tmp_path, "--csv", str(tmp_path / "answers"), registry=registry, **table).stderr
