@@ -1,4 +1,4 @@
-"""Hearsay's collector: judges uploads, and stores only tallies of perturbed reports."""
+"""Hearsay's collector, which judges uploads and stores only tallies of perturbed reports."""
 
 from __future__ import annotations
 

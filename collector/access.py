@@ -1,9 +1,9 @@
-"""Access control: a collector's keys, and the access file that lists them.
+"""Access control by a collector's keys, which an access file lists.
 
 A key is an entry of the access file. It contains the SHA-256 digest of its secret, but not the
 secret itself, which only the key's holder has. Secrets are long and random (`new_secret`), so
-nobody can derive a secret from its digest. Several keys may have the same name: for example, the
-old and the new key while a secret is being replaced.
+nobody can derive a secret from its digest. Several keys may have the same name. For example, the
+old and the new key have the same name while a secret is being replaced.
 
 The file is parsed strictly, and a single error lists all of its mistakes.
 """
@@ -32,12 +32,16 @@ Nobody can guess 256 random bits. Therefore a digest that is fast to compute is 
 """
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""The pattern of a key's name, which must be safe in log lines and in names of the store's keys."""
+"""The pattern of an access key's name. The name must be safe, because it appears in log lines and
+in the names of Redis keys.
+"""
 
 NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
 MAX_QUOTA = 10**12
-"""The maximum quota, in reports per UTC day: a thousand reports from each of a billion devices."""
+"""The maximum quota, in reports per UTC day. It allows a thousand reports from each of a billion
+devices.
+"""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -52,16 +56,16 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """A key: the permissions of everyone who knows its secret.
+    """A key, which gives permissions to everyone who knows its secret.
 
     Attributes:
-        name: the holder's name; several keys may have the same name.
+        name: the holder's name. Several keys may have the same name.
         role: the purpose of the key.
-        digest: SHA-256 digest of the secret: 32 bytes.
-        quota: for ``upload`` and ``relay``, the number of reports that all keys of this name
-            together may send in a UTC day; None for no limit.
-        metrics: for ``read``, the metrics whose tallies the key may read; None for all metrics.
-        preliminary: for ``read``, whether the key may read tallies of open windows.
+        digest: the SHA-256 digest of the secret, 32 bytes.
+        quota: the total number of reports that all ``upload`` or ``relay`` keys with this name may
+            send per UTC day. None for no limit.
+        metrics: the metrics whose tallies a ``read`` key may read. None for all metrics.
+        preliminary: whether a ``read`` key may read tallies of open windows.
 
     """
 
@@ -73,7 +77,7 @@ class AccessKey:
     preliminary: bool = False
 
     def allowance(self, now_s: float) -> Allowance | None:
-        """Return the allowance for the UTC day of a time (Unix seconds); None without a quota."""
+        """Return the allowance for the UTC day that contains a time (Unix seconds), or None."""
         if self.quota is None:
             return None
         return Allowance(self.name, self.quota, (int(now_s) // DAY_S + 1) * DAY_S)
@@ -98,9 +102,9 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key with a secret, or None if there is none.
+        """Return the key that has this secret, or None if there is none.
 
-        The duration of the search does not reveal whether there is such a key.
+        The duration of the search does not reveal whether a key was found.
         """
         digest = digest_of(secret)
         match = None
@@ -132,7 +136,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class Uploads(StrEnum):
-    """Who may report: anybody, or only holders of an upload key."""
+    """The clients that may report, which are all clients or only holders of an upload key."""
 
     OPEN = "open"
     KEYS = "keys"
@@ -162,7 +166,7 @@ def load_access(path: Path) -> Access:
     """Read an access file.
 
     Raises:
-        ConfigError: if the file cannot be read or has mistakes; the message lists all mistakes.
+        ConfigError: if the file cannot be read or has mistakes. The message lists all mistakes.
 
     """
     try:
@@ -179,7 +183,7 @@ def parse_access(text: str) -> Access:
     """Read the text of an access file.
 
     Raises:
-        ConfigError: if the text has mistakes; the message lists all of them.
+        ConfigError: if the text has mistakes. The message lists all of them.
 
     """
     require(not text.startswith("\ufeff"), "begins with a byte order mark; save it as UTF-8 without one")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds after which a client may retry if the store is down: about as long as a restart takes."""
+"""Seconds after which a client may retry if the store is down. A restart takes about as long."""
 
 FULL_RETRY_AFTER_S = 600
 """Seconds after which a client may retry if the store's memory is full.
@@ -39,7 +39,8 @@ By then, remembered upload ids may have expired, or the operator may have added 
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The longest wait, in seconds, that is asked of a client whose key has used up its daily quota.
+"""The longest wait, in seconds, that is requested from a client whose key has used up its daily
+quota.
 
 The client need not wait until the next day, because the operator may increase the quota earlier.
 """
@@ -107,7 +108,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
-        counters: counts requests for the metrics. By default, new counters, which nobody reads.
+        counters: counts requests for the metrics. The default is a new object, which nobody reads.
 
     """
     app = Application(__name__, static_folder=None)

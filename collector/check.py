@@ -1,7 +1,7 @@
 """Checks the registry, the access file and the store before a deployment.
 
-Each check yields results of one line. The checks leave the files and the store as they were: a
-check that writes something as a test also removes it.
+Each check yields results of one line. The checks do not change the files and the store. If a check
+writes something as a test, it also removes it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = 10**9
-"""Bytes that should be free on the disk, in addition to twice the size of the store's files.
+"""The space, in bytes, that should be free on the disk in addition to twice the size of the store's
+files.
 
 A rewrite of the append-only file needs space for a new file next to the old one.
 """
@@ -53,12 +54,12 @@ LEFT_BEHIND_S = 60
 """Seconds after which the test key of a check expires, in case the check does not remove it."""
 
 FORGETFUL = {
-    "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads and the times when they arrived"),
-    "aof-timestamp-enabled": ("no", "its file keeps the times when uploads arrived"),
+    "slowlog-log-slower-than": ("-1", "its slow log records whole uploads and their arrival times"),
+    "aof-timestamp-enabled": ("no", "its file records the arrival times of uploads"),
 }
 """Settings that keep a server from recording when uploads arrive.
 
-For each setting: the required value, and the consequence of any other value.
+Each setting has a required value, and a consequence of any other value.
 """
 
 
@@ -184,7 +185,7 @@ def check_store(
 
 
 def _written(store: Shards) -> CheckResult:
-    """Check that every shard accepts a write: write a test key to each, then remove the keys.
+    """Check that every shard accepts writes, by writing a test key to each and removing it again.
 
     Raises:
         StoreUnavailableError: if a shard does not accept the write.
@@ -232,7 +233,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names of the settings in FORGETFUL that have another value than required.
+    """Return the names of the settings in FORGETFUL that do not have the required value.
 
     Settings that do not exist on the server are left out.
     """
@@ -240,7 +241,7 @@ def _not_forgetful(connection: Connection) -> set[str]:
 
 
 def _memory(used: Memory) -> CheckResult:
-    """Check whether a server has enough free memory; see `Memory` for the limit."""
+    """Check whether a server has enough free memory. The limit is described in `Memory`."""
     if used.part >= FULL:
         return CheckResult(
             Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
@@ -254,8 +255,8 @@ def _clocks(ahead_s: float) -> CheckResult:
     """Check whether the clocks of the servers and of this machine agree.
 
     Args:
-        ahead_s: the largest difference: how many seconds a server's clock is ahead of this
-            machine's; negative if it is behind.
+        ahead_s: the largest number of seconds by which a server's clock is ahead of this machine's.
+            It is negative if the clock is behind.
 
     """
     if abs(ahead_s) >= APART_S:
@@ -270,7 +271,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 
     Args:
         needed: the memory that the tallies of one window need.
-        free: for each server, the bytes of memory that it has left.
+        free: the memory that each server has left, in bytes.
 
     """
     if needed.needed_bytes > sum(free):
@@ -281,8 +282,8 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory that the tallies of all questions need for one window.
 
-    The memory depends on the number of the store's shards or, if the store is new, on the number
-    that a new store would get.
+    The memory depends on the number of shards. If there is no store yet, this is the number that a
+    new store would get.
     """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:

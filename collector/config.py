@@ -1,4 +1,4 @@
-"""The operator's settings, which are validated once, at the start."""
+"""The operator's settings, which are validated once when the service starts."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 DEFAULT_THREADS = 16
 """The default number of threads in a worker.
 
-A thread waits until the whole body of its request has arrived. Without a proxy in front of the
-collector, a worker is therefore blocked if it has as many slow senders as threads.
+A thread waits until the whole body of its request has arrived. If there is no proxy in front of the
+collector, as many slow senders as there are threads therefore block a worker.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
@@ -64,21 +64,21 @@ class CollectorConfig:
         port: the TCP port to listen on, from 1 to 65535.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: the URL of a Redis or Valkey server, which begins with ``redis://``,
-            ``rediss://`` or ``unix://``; None for the embedded store.
+            ``rediss://`` or ``unix://``. None for the embedded store.
         is_cluster: whether the server at ``redis_url`` is a node of a cluster.
         access_file: the file that lists the keys, or None.
-        read_token: if there is no access file, the bearer token with which a client may read
-            tallies (never empty); otherwise None.
+        read_token: the bearer token with which a client may read tallies. It is never empty. None
+            if there is an access file.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: how long a window accepts reports after its end, in seconds.
-        snapshot_interval_s: minimum number of seconds between two snapshots of open windows; 0 only
-            in a trial.
+        snapshot_interval_s: the minimum number of seconds between two snapshots of open windows. It
+            is 0 only in a trial.
         durability: where a report is stored before it is acknowledged.
-        copies: if ``durability`` is ``replicated``, the number of replicas, from 1 to 5, that must
-            have a report on disk before the report is acknowledged.
+        copies: the number of replicas, from 1 to 5, that must have a report on disk before the
+            report is acknowledged. It applies only if ``durability`` is ``replicated``.
         workers: the number of worker processes, from 1 to 64.
         threads: the number of threads in each worker that handle requests, from 1 to 256.
-        log_format: the format of lines on standard error.
+        log_format: the format of the lines on standard error.
         renames_app: whether to serve a store that belongs to another app, because that app was
             renamed to the registry's app.
         allows_unknown_editions: whether to start even if devices report editions that neither the
@@ -160,7 +160,7 @@ class CollectorConfig:
 
     @property
     def promise(self) -> Promise:
-        """The promise about where a report is stored before it is acknowledged."""
+        """The promise that says where a report is stored before it is acknowledged."""
         return promised(self.durability, self.copies, self.redis_url)
 
 
@@ -168,7 +168,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
     """Refuse ports that do not exist, and equal ports for the service and its metrics.
 
     Raises:
-        OptionError: if a port is refused; the message names the option.
+        OptionError: if a port is refused. The message names the option.
 
     """
     metrics_port = None if metrics_bind is None else metrics_bind[1]

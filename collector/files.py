@@ -1,4 +1,4 @@
-"""Files that are replaced completely or not at all, and files without a name.
+"""Files that are replaced atomically, and files without a name.
 
 To replace a file, the new content is written to a second file next to it. The second file is synced
 to disk, and then renamed to the name of the first. A file without a name is shared by the processes

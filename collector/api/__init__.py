@@ -1,1 +1,1 @@
-"""The HTTP API, independent of the server: operations, bodies, problems, the OpenAPI document."""
+"""The parts of the HTTP API that do not depend on the server, such as the OpenAPI document."""

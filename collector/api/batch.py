@@ -1,9 +1,9 @@
 """Batches of uploads that a relay sends to a collector, as NDJSON. Without IO.
 
 A request contains one upload per line. The response contains one line for each upload, in the same
-order. Each line of the response contains the upload's id and verdict, or the problem with the
-upload. A problem consists of the line number (from 1), the status that ``POST /v1/reports`` would
-have returned, a code and a sentence. A problem never repeats parts of the upload.
+order. This line contains either the upload's id and verdict, or the problem with the upload. A
+problem consists of the line number (from 1), the status that ``POST /v1/reports`` would have
+returned, a code and a sentence. A problem never repeats parts of the upload.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""Maximum bytes of a batch: 16 uploads of maximum size, or 1,000 of the usual size."""
+"""The maximum size of a batch in bytes. It allows 16 uploads of maximum size, or 1,000 of the usual
+size.
+"""
 
 MAX_BULK_UPLOADS = 1000
 """Maximum number of uploads in a batch. A worker counts them in a few hundredths of a second."""
@@ -65,7 +67,7 @@ LineAnswer: TypeAlias = UploadVerdict | LineProblem
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Parse a batch line by line. A malformed line becomes a problem; the others are still parsed.
+    """Parse a batch line by line. A malformed line becomes a problem. The others are still parsed.
 
     Raises:
         ProblemError: 413 if there are too many lines.
@@ -146,10 +148,10 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 
 
 def _decode_verdict(body: bytes) -> Verdict:
-    """Parse a verdict, which may be on a different number of reports than the upload has.
+    """Parse a verdict, which may have a different number of reports than the upload.
 
-    If the store remembers the upload's id, the response contains the verdict on the earlier upload
-    with this id, which may have had more or fewer reports.
+    If the store remembers the upload's id, the response contains the verdict on an earlier upload
+    with this id. That upload may have had more or fewer reports.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

@@ -1,10 +1,10 @@
-"""HTTP messages: the operations, the bodies of requests, and the headers of responses.
+"""HTTP messages, with their operations, request bodies and response headers.
 
 `openapi.json`, next to this module, describes every operation. To add an operation, describe it
-there, and write a handler in `collector.routes` whose name is the operationId. A test compares the
-document with the handlers, the problems and the limits of the code.
+there. Then write a handler in `collector.routes`, and use the operationId as its name. A test
+compares the document with the handlers, the problems and the limits of the code.
 
-No response is a web page, and the headers prevent browsers from treating it as one.
+No response is a web page. Its headers prevent browsers from treating it as one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DOCUMENT: Final = files(__package__).joinpath("openapi.json").read_bytes()
 
 
 class Operation(NamedTuple):
-    """An operation of the API: one HTTP method of one path.
+    """An operation of the API, which is one HTTP method of one path.
 
     Attributes:
         name: the name of the operation and of its handler.
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request.
 
-    The number of bytes must match the Content-Length, because the server passes on the incomplete
-    body of a broken connection as if it were complete. Chunked bodies are refused, because WSGI
-    does not tell whether the last chunk has arrived.
+    The number of bytes must match the Content-Length. If a connection breaks, the server passes on
+    the incomplete body as if it were complete. Chunked bodies are refused, because WSGI does not
+    tell whether the last chunk has arrived.
 
     Args:
         environ: the request.
@@ -83,7 +83,7 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
 
 
 def require_type(content_type: str, content_encoding: str, media_type: str) -> None:
-    """Refuse a body whose headers name another media type than required, or a content encoding.
+    """Refuse a body if its headers name a content encoding or the wrong media type.
 
     Args:
         content_type: the value of the header Content-Type.

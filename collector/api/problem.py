@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Titles that differ between versions of Python. The proxy settings in `docker` use the same."""
+"""Titles for statuses that have different titles in different versions of Python. The proxy
+settings in `docker` use the same.
+"""
 
 
 class Problem(Enum):
-    """The problems of the API, each with a stable code, a status, and a sentence for people.
+    """The problems of the API. Each has a stable code, a status, and a sentence for people.
 
-    The sentence may be followed by the names of headers that only responses with this problem have.
+    Names of headers may follow, which only responses with this problem have.
     """
 
     INVALID_JSON = (
@@ -179,11 +181,11 @@ BY_CODE = {problem.code: problem for problem in Problem}
 
 
 class ProblemError(Exception):
-    """A request that gets a problem document as its response.
+    """An error for which the client receives a problem document.
 
     Attributes:
         problem: the kind of problem.
-        detail: what is wrong and what to do, for people; by default, the problem's sentence.
+        detail: what is wrong and what to do, for people. The default is the problem's sentence.
         headers: the values of the problem's headers, by the header's name.
 
     """

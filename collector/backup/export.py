@@ -29,14 +29,14 @@ def backup(
 
     Args:
         reader: reads the store.
-        app: the app's name, or None if it is unknown.
+        app: the name of the app, or None if it is unknown.
         on_ids: called before each line that contains ids of uploads, with the number of these ids.
         on_line: called with every line except the last, which marks the end.
 
     Raises:
-        BackupError: if a server of the store restarted or was replaced during the export. Then the
-            lines are not usable as a backup.
-        ConfigError: if the slots of a cluster are moving.
+        BackupError: if a server of the store restarted or was replaced during the export. The lines
+            that were yielded are then useless.
+        ConfigError: if slots of the cluster are moving to another server.
 
     """
     digest, lines = sha256(), 0

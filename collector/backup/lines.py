@@ -1,7 +1,7 @@
-"""The lines of a backup: tagged records, which msgspec writes as JSON and parses strictly.
+"""The lines of a backup, which are tagged records that msgspec writes as JSON.
 
-As long as FORMAT stays the same, the meaning of a line does not change. A backup whose header has
-another format number is refused.
+The meaning of a line changes only together with FORMAT. Lines are parsed strictly. A backup whose
+header has another format number is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_SYMBOLS: Final = MAX_GEOMETRY_SYMBOLS
 """The maximum number of symbols of any channel."""
 
 MOST_SHARDS: Final = 2**14
-"""The maximum number of shards, one for each slot of a cluster."""
+"""The maximum number of shards, which is the number of slots of a cluster."""
 
 MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
@@ -33,11 +33,11 @@ MAX_COUNT: Final = 2**63 - 1
 LATEST_S: Final = 2**38
 """The latest time that a backup may contain (Unix seconds).
 
-Windows end by the year 9999 at the latest, and even their grace periods end before this time.
+No window ends after the year 9999, and even the last grace period ends before this time.
 """
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
-"""The maximum length of a line in bytes: 32 for each symbol.
+"""The maximum length of a line in bytes, which is 32 for each symbol.
 
 The longest line is that of a tally. For each symbol, it contains the symbol with up to 8 digits, a
 count with up to 19 digits, and punctuation. The remaining bytes are enough for the rest of the
@@ -60,7 +60,7 @@ class LineError(ValueError):
 
 
 class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="header"):
-    """The first line: the properties of the store.
+    """The first line, which contains the properties of the store.
 
     Attributes:
         schema: the store's schema.
@@ -88,10 +88,10 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """A bucket of remembered uploads.
 
     Attributes:
-        latest_end: the end (Unix seconds) of the window under which the store keeps the ids.
+        latest_end: the end (Unix seconds) of the window with which the store associates the ids.
         expires_at: the time (Unix seconds) at which the ids expire.
-        members: for each upload, its id (16 bytes), followed by bytes that record which of its
-            reports were counted (see `pack` in `collector.store.count_script`).
+        members: one entry for each upload. It consists of the upload's id (16 bytes) and of bytes
+            that record which reports were counted (see `pack` in `collector.store.count_script`).
 
     """
 
@@ -100,7 +100,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an upload whose record of counted reports no store could have written."""
+        """Refuse an upload if its record of counted reports is invalid."""
         for member in self.members:
             unpack(member[ID_BYTES:])
 
@@ -120,8 +120,8 @@ class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"
     """The editions that the store remembers. A restored store needs them to merge small strata.
 
     Attributes:
-        own: for each edition, its question's own edition; see `OwnEditions` in
-            `collector.store.store_protocol`.
+        own: the own edition of each edition's question (see `OwnEditions` in
+            `collector.store.store_protocol`).
 
     """
 
@@ -136,9 +136,9 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
         edition: the edition of the metric.
         window: the window's name.
         symbols: the number of possible symbols.
-        counts: for each symbol that was reported, how often it was reported. Symbols that were not
-            reported are left out, so that a short line needs little memory, however many symbols
-            are possible.
+        counts: how often each symbol was reported. Symbols that were not reported are left out. A
+            line with few counts therefore needs little memory, even if there are many possible
+            symbols.
 
     """
 
@@ -179,7 +179,7 @@ OTHER_FORMAT: Final = f"does not have format {FORMAT}; use the version of Hearsa
 
 
 class _OfAnyFormat(Struct, tag_field="line", tag="header"):
-    """The parts that the headers of all formats have."""
+    """The fields that the headers of all formats have in common."""
 
     format: int
 
@@ -197,7 +197,7 @@ def decode(raw: bytes) -> BackupLine:
     """Parse a line.
 
     Raises:
-        LineError: if the line cannot be used; the message says why.
+        LineError: if the line cannot be used. The message says why.
 
     """
     try:

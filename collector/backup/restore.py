@@ -29,7 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""How many remembered uploads are read before they are written, grouped by shard.
+"""The number of remembered uploads that are read before they are grouped by shard and written.
 
 With fewer uploads, each shard would get many small writes.
 """
@@ -85,7 +85,7 @@ class _Reading:
 
     Attributes:
         number: the number of the line that was read last, from 1.
-        line: the line that was read last; None if it is damaged, or if no line was read yet.
+        line: the line that was read last. None if it is damaged, or if no line was read yet.
 
     """
 
@@ -123,8 +123,8 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
             also contain tallies of earlier editions, which the registry does not define.
 
     Raises:
-        BackupError: if a line is damaged, or contradicts other lines or the registry; or if the
-            file is truncated, cannot be read, or can be read only once, like a pipe.
+        BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
+            file is truncated, cannot be read, or can be read only once, as a pipe.
 
     """
     if path.exists() and not path.is_file():
@@ -160,7 +160,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         on_ids: called with the number of uploads that were just written.
 
     Returns:
-        Whether the store was changed: False if it already contained the whole backup.
+        Whether the store was changed. The result is False if it already contained the whole backup.
 
     Raises:
         ConfigError: if the store contains anything other than parts of this backup, or a collector
@@ -196,11 +196,11 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 
 
 class Alphabets:
-    """Checks the number of symbols that the lines of a backup give for each edition.
+    """Checks that the lines of a backup agree on the number of symbols of each edition.
 
-    An edition must have the same number in all lines, and so must all strata of a question. If the
-    numbers of two strata differed, their tallies could not be added up, and the store could not be
-    read.
+    All lines of an edition must have the same number, and all strata of a question must have the
+    same number. If the numbers of two strata differed, their tallies could not be added up, and the
+    store could not be read.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
@@ -213,10 +213,10 @@ class Alphabets:
         self._lines: dict[str, int] = {}
 
     def add(self, number: int, tally: TallyLine) -> None:
-        """Add a tally, with the number of its line.
+        """Add a tally, and remember the number of its line.
 
         Raises:
-            BackupError: if the tally occurs twice, or the registry defines another number of
+            BackupError: if the tally occurs twice, or if the registry defines a different number of
                 symbols.
 
         """
@@ -236,7 +236,7 @@ class Alphabets:
         """Refuse strata of one question whose numbers of symbols differ.
 
         Args:
-            own: for each edition in the backup, its question's own edition.
+            own: the own edition of each edition's question, for all editions in the backup.
 
         Raises:
             BackupError: if the numbers differ.

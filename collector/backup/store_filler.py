@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
 A backup may need far more memory than the size of its file. A tally needs memory for every possible
-symbol, in the store and in programs that read it: a line with a single report of symbol 16,777,215
-needs 134 MB. The name of each closed window is stored in every shard.
+symbol, both in the store and in programs that read it. For instance, a line with a single report of
+symbol 16,777,215 needs 134 MB. The name of each closed window is stored in every shard.
 
 Each Lua script in this module is one atomic step on the server.
 """
@@ -120,8 +120,8 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
         demand: the memory that the backup needs.
 
     Raises:
-        ConfigError: if the backup does not fit, or a server cannot store data as durably as
-            acknowledgements promise.
+        ConfigError: if the backup does not fit, or if a server cannot store data as durably as
+            acknowledgments promise.
         StoreUnavailableError: if a server does not respond.
 
     """
@@ -151,7 +151,7 @@ class StoreFiller:
         self._reader = StoreReader(store)
 
     def begin(self, digest: str) -> bool:
-        """Begin or continue the import of a backup; return whether anything is left to import.
+        """Begin or continue the import of a backup, and return whether anything is left to import.
 
         If the store already contains the whole backup, return False. Until the import is finished,
         no collector can use the store.
@@ -203,7 +203,7 @@ class StoreFiller:
         self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a whole tally in shard 0, which is enough because readers add up all shards.
+        """Store a whole tally in shard 0. This is enough, because readers add up all shards.
 
         Raises:
             ConfigError: if the store has a different tally with this name, because a collector uses
@@ -216,17 +216,18 @@ class StoreFiller:
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
-        """End the import. From then on, a collector can use the store.
+        """End the import. A collector can use the store from then on.
 
         Args:
             digest: the digest that identifies the backup.
-            grace_s: the grace period of the store that was backed up, in seconds; None if unknown.
+            grace_s: the grace period of the store that was backed up, in seconds. None if it is
+                unknown.
             tallies: the names of all tallies in the backup.
 
         Raises:
-            ConfigError: if the store has other tallies, too. In that case, a collector has counted
-                during the import. It may have counted uploads of the backup again, before their ids
-                were stored.
+            ConfigError: if the store also has other tallies. A collector has then counted during
+                the import. It may have counted uploads of the backup again, before their ids were
+                stored.
 
         """
         elsewhere = (
@@ -249,11 +250,10 @@ class StoreFiller:
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
-    """Return the counts of a tally as 64-bit integers.
+    """Return the counts of a tally as bytes, 64 bits for each count.
 
-    There is one integer for each symbol up to the highest that was reported, and a zero for the
-    next symbol, if there is one. A collector never writes this zero, so it distinguishes a restored
-    tally from a counted one.
+    There is one count for each symbol up to the highest reported symbol. If there is a next symbol,
+    its count, 0, follows. A collector never writes this 0, which therefore marks a restored tally.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():

@@ -78,7 +78,7 @@ class StoreProperties(NamedTuple):
     Attributes:
         schema: the store's schema.
         shards: the number of the store's shards.
-        grace_s: how long a window accepts reports after its end (seconds), or None if no collector
+        grace_s: how long a window accepts reports after its end, in seconds. None if no collector
             has used the store.
 
     """
@@ -89,7 +89,7 @@ class StoreProperties(NamedTuple):
 
 
 class StoredBucket(NamedTuple):
-    """A bucket of remembered uploads, as it was read from the store.
+    """A bucket of remembered uploads that was read from the store.
 
     Attributes:
         key: the bucket's key in the store.
@@ -108,13 +108,13 @@ class StoredBucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShardCut:
-    """A shard's *cut*: its content at one instant, without the counts of closed windows.
+    """A shard's *cut*, which is its content at one instant without the counts of closed windows.
 
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
         closed: the names of the windows that are closed in the shard.
-        index: for each tally with a part in the shard, the number of symbols, by the tally's name.
-        open_counts: for each tally of an open window, the shard's counts, by the tally's name.
+        index: the number of symbols of each tally with a part in the shard, by the tally's name.
+        open_counts: the shard's counts for each tally of an open window, by the tally's name.
 
     """
 
@@ -163,7 +163,8 @@ class StoreReader:
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
         """Yield the buckets of a shard, each in its state at the time of reading.
 
-        The store may count uploads in the meantime, so the states may be of different times.
+        The store may count uploads in the meantime, so the buckets may have been read at different
+        times.
         """
         cursor = b"0"
         while True:
@@ -173,7 +174,7 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard's content at one instant, without known buckets that have not changed.
+        """Return a shard's content at one instant, except for known buckets that have not changed.
 
         The server reads the shard in one step, during which it counts nothing. The step is short,
         because these buckets are left out.
@@ -197,7 +198,7 @@ class StoreReader:
         )
 
     def counts(self, shard: int, name: str, symbols: int) -> tuple[int, ...]:
-        """Return a shard's part of a tally: one count for each symbol."""
+        """Return a shard's part of a tally, with one count for each symbol."""
         return _unpacked(self._store.run(shard, "GET", keys.tally(shard, name)) or b"", symbols)
 
     def own_editions(self) -> OwnEditions:

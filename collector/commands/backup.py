@@ -168,7 +168,7 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
     """Refuse a store or a backup that belongs to another app than the registry.
 
     Args:
-        what: what belongs to an app, for the message: "the store" or "the backup".
+        what: the words for the message, which are "the store" or "the backup".
         owner: the app to which it belongs, or None if unknown.
         served: the registry's app, or None without a registry.
 
@@ -230,7 +230,7 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
 @click.command("accept-loss", epilog=examples("hearsay-collector store accept-loss --data-dir hearsay-data"))
 @store_options
 def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
-    """Start from the readable part of a damaged store. Missing data is lost for good.
+    """Start with the readable part of a damaged store. Missing data is lost for good.
 
     The unreadable part of an embedded store is cut off. Copy the directory first if anyone needs to
     examine it. In a cluster, shards whose servers came back empty start over.

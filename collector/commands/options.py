@@ -33,7 +33,8 @@ from collector.store.shards import Shards
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
     """Return the settings of an option that accepts the values of an enumeration.
 
-    If click got the enumeration itself, it would accept the names of the members, not their values.
+    If click were given the enumeration, it would accept the names of its members instead of their
+    values.
     """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
@@ -82,7 +83,7 @@ data_dir_option = click.option(
 
 
 def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return the URL of the option or, without the option, of HEARSAY_REDIS_URL; None if neither.
+    """Return the URL from the option, otherwise from HEARSAY_REDIS_URL, otherwise None.
 
     A URL on the command line must not contain a user or a password. A callback for click.
     """
@@ -129,7 +130,7 @@ copies_option = click.option(
     type=int,
     default=1,
     show_default=True,
-    help="With --durability replicated: the number of replicas that must have stored a report.",
+    help="The number of replicas that must have stored a report, with --durability replicated.",
 )
 
 
@@ -181,9 +182,9 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
         file: the file that an option names, or None.
 
     Raises:
-        ConfigError: if there are both a value and a file, if the file cannot be read, or if the
-            secret is empty. An empty secret is an error, because if it were ignored, a command
-            could open another store than the operator intends.
+        ConfigError: if both a value and a file are given, if the file cannot be read, or if the
+            secret is empty. An empty secret is an error. If it were ignored, a command could open a
+            store that the operator does not intend.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
@@ -211,15 +212,15 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Open the store of a collector, so that a command can read or change it.
+    """Open a collector's store for a command that reads or changes it.
 
-    The command's writes are as durable as reports: the store has recorded the --durability and
-    --copies of the collector that started last, and the command uses them too.
+    The command's writes are as durable as reports, because it uses the --durability and --copies of
+    the collector that started last. The store has recorded these settings.
 
     Args:
-        data_dir: the directory of a running collector's embedded store; ignored if there is a
+        data_dir: the directory of a running collector's embedded store. It is ignored if there is a
             ``redis_url``.
-        redis_url: the URL of the server, or of any node of a cluster; None for an embedded store.
+        redis_url: the URL of the server, or of any node of a cluster. None for an embedded store.
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
@@ -244,7 +245,7 @@ def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: i
 
     Args:
         data_dir: the store's directory.
-        stack: if this function starts the store, closing this stack ends the store.
+        stack: the stack whose closing ends the store, if this function starts it.
         memory_bytes: the memory limit of the store, if this function starts it.
 
     Raises:

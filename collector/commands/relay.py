@@ -32,7 +32,7 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     "--state",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The relay's list of stopped questions. The relay creates this file; do not lose it.",
+    help="The relay's list of stopped questions. The relay creates this file. Do not lose it.",
 )
 @click.option(
     "--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="The address to listen on."
@@ -57,7 +57,7 @@ def relay(
     key_file: Path | None,
     **settings: Any,  # noqa: ANN401 RelayConfig and the options define the types
 ) -> None:
-    """Mix and forward uploads, so that the collector sees no device's address.
+    """Mix uploads and forward them, so that the collector does not see any device's address.
 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
     --key-file or HEARSAY_RELAY_KEY_FILE names. The collector's access file

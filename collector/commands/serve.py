@@ -63,7 +63,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the name of a variable
     "--allow-unknown-editions",
     "allows_unknown_editions",
     is_flag=True,
-    help="Start even if devices report questions that are in neither the registry nor its history.",
+    help="Start even if devices report questions that neither the registry nor its history defines.",
 )
 @click.option(
     "--rename-app",
@@ -78,7 +78,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the name of a variable
     "--trial",
     "is_trial",
     is_flag=True,
-    help="Count only reports from Telemetry(…, trial=True), in a separate store, and show open windows at any time.",
+    help="Use a separate store, count only reports from Telemetry(…, trial=True), and show open windows at any time.",
 )
 def serve(
     bind: str,

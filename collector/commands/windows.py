@@ -39,10 +39,10 @@ from collector.store.redis_store import RedisStore
 @click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
 @store_options
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Close a window early and for good: it accepts no more reports, and its tallies are final.
+    """Close a window early and for good.
 
-    Show what the window contains, and ask for confirmation. The command uses the --durability and
-    --copies of the collector that last started on the store.
+    It then accepts no more reports, and its tallies are final. Show what the window
+    contains, and ask for confirmation. The command uses the --durability and --copies of the collector that last started on the store.
     """
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
@@ -60,7 +60,7 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
 
 
 def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. If it is closed already, only ensure that no failover can reopen it.
+    """Close a window. If the window is already closed, only ensure that no failover can reopen it.
 
     Raises:
         StoreUnavailableError: if the window may be only partly closed. The message says what to do.
@@ -81,8 +81,8 @@ def _content(store: RedisStore, window: Window) -> str:
     of reports reveals nothing about answers.
 
     Raises:
-        ConfigError: if the store has no reports yet, or no window of the same kind (day, week or
-            month), because the operator has then probably named the wrong window.
+        ConfigError: if the store has no reports yet, or none in a window of the same kind (day,
+            week or month). The operator has then probably named the wrong window.
 
     """
     tallied = store.tallied_windows() | store.closed_windows()
@@ -103,7 +103,7 @@ def _require_terminal(window: Window) -> None:
     """Check that a person can confirm the closing of a window.
 
     Raises:
-        ConfigError: if there is no terminal on which the operator could answer.
+        ConfigError: if there is no terminal on which the operator can answer.
 
     """
     if not is_terminal():
@@ -132,11 +132,11 @@ def is_terminal() -> bool:
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @store_options
 def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Delete the tallies of closed windows before a given window, for good.
+    """Permanently delete the tallies of closed windows before a given window.
 
-    An interrupted removal is completed first. The windows stay closed, so late reports are refused.
-    Tallies of open windows are never removed. The command uses the --durability and --copies of the
-    collector that last started on the store.
+    An interrupted removal is completed first. The windows remain closed, so late reports are
+    refused. Tallies of open windows are never removed. The command uses the --durability and
+    --copies of the collector that last started on the store.
     """
     retirement = RedisRetirement(open_store(**store))
     names = sorted(retirement.begun().union(before(retirement, first_kept)))

@@ -1,4 +1,4 @@
-"""The embedded store: a Valkey server that a collector starts for itself, on a data directory.
+"""The embedded store, a Valkey server that a collector starts for itself in a data directory.
 
 To send commands to the server, this package uses `collector.redis_servers`.
 """

@@ -2,7 +2,7 @@
 
 The manifest lists the files. The base file contains everything up to the last rewrite, and has a
 checksum. Increment files contain every later write, without a checksum. If some of these files are
-missing or empty, the server starts as if nothing had ever been written. Therefore the files are
+missing or empty, the server starts as if they had never been written. Therefore the files are
 checked before the server starts.
 """
 
@@ -67,13 +67,13 @@ def increments_in(folder: Path) -> list[str]:
 
 
 def sequence_of(increment: str) -> int:
-    """Return the sequence number in an increment's file name; 0 if there is none."""
+    """Return the sequence number in an increment's file name, or 0 if there is none."""
     match = _SEQUENCE.search(increment)
     return int(match[1]) if match else 0
 
 
 def readable_bytes(increment: Path) -> int:
-    """Return how many bytes at the start of a file are complete commands and transactions."""
+    """Return the length of the complete commands and transactions at the start of a file."""
     readable, is_open = 0, False
     with increment.open("rb") as file:
         for command in _commands(file):
@@ -107,7 +107,7 @@ class Reach(NamedTuple):
 
     Attributes:
         size: the length of this part in bytes.
-        checksum: CRC-32 of this part, which detects accidents but not attacks.
+        checksum: the CRC-32 of this part, which detects accidental changes but not attacks.
 
     """
 
@@ -119,7 +119,7 @@ class DataLoss(NamedTuple):
     """Acknowledged data that is missing.
 
     Attributes:
-        text: a sentence for people about the missing data and its place.
+        text: a sentence for people that says which data is missing, and where.
         can_be_left_out: whether the remaining data can be read without the missing data.
 
     """
@@ -133,7 +133,7 @@ def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> 
 
     Args:
         folder: the folder of the append-only files.
-        noted: for each increment, the part that was intact, according to the mark (see
+        noted: the part of each increment that was intact according to the mark (see
             `high_water_mark`).
         noted_at_s: the time at which the mark was written (Unix seconds).
 
@@ -182,7 +182,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Cut off the unreadable end of each increment; yield descriptions of the lost data."""
+    """Cut off the unreadable end of each increment, and yield descriptions of the lost data."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
@@ -223,12 +223,13 @@ def shortened(name: str, present: int, noted: int) -> str:
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:
-    """Extend the intact part of an increment by the bytes that follow it.
+    """Extend the intact part of an increment to a given size.
 
     Args:
         file: the increment.
         before: the part that is already known.
-        size: the size to extend it to. If the file is shorter, the part ends with the file.
+        size: the size to extend it to. If the file is shorter, the part ends at the end of the
+            file.
 
     """
     at, checksum = before

@@ -1,4 +1,4 @@
-"""The embedded store's directory: its owner, its lock, and the file with the socket's address.
+"""The embedded store's directory, which has an owner, a lock and a file with the socket's address.
 
 Only one collector at a time has the lock. The collector keeps the lock as long as any of its
 processes may write to the directory. The store's socket is inside the directory or, if the
@@ -40,13 +40,13 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""For each system error that a disk can cause, such as ENOSPC, the advice for the operator."""
+"""The advice for the operator, by the system error that a disk can cause, such as ENOSPC."""
 
 PROBE_BYTES = 4096
-"""The size of a test file: one block, which does not fit on a full disk."""
+"""The size of a test file, which is one block. A full disk has no space for it."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The free space, in bytes, without which a store does not start.
+"""The minimum free space, in bytes, for a store to start.
 
 A store that starts writes less than this, to a few small files.
 """
@@ -89,7 +89,7 @@ def require_trusted(data_dir: Path) -> None:
 
 
 def require_own_store(data_dir: Path) -> None:
-    """If this process runs as root, refuse a directory whose store another user runs.
+    """Refuse a directory whose store another user runs, if this process runs as root.
 
     The other user could not use the files that root would create there.
 
@@ -108,11 +108,11 @@ def require_own_store(data_dir: Path) -> None:
 def require_writable(data_dir: Path) -> None:
     """Refuse a directory to which the store could not write.
 
-    To find out, this function writes temporary files, which leave nothing behind. If the directory
-    does not exist yet, the function tries the nearest existing parent instead.
+    To find out, this function writes temporary files and removes them. If the directory does not
+    exist yet, the function tries the nearest existing parent instead.
 
     Raises:
-        ConfigError: if the store could not write; the message says where, and why.
+        ConfigError: if the store could not write. The message says where and why.
 
     """
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
@@ -127,10 +127,10 @@ def require_writable(data_dir: Path) -> None:
 def require_room(folder: Path, size: int = START_BYTES) -> None:
     """Refuse a folder in which a file of a given size (bytes) cannot be written.
 
-    To find out, this function writes a temporary file, which leaves nothing behind.
+    To find out, this function writes a temporary file and removes it.
 
     Raises:
-        ConfigError: if the file cannot be written; the message says why, and what to do.
+        ConfigError: if the file cannot be written. The message says why, and what to do.
 
     """
     try:
@@ -242,7 +242,7 @@ def running_store_url(data_dir: Path) -> str:
 
 
 def _takes_sockets(folder: Path) -> bool:
-    """Return whether a folder's path is short enough for a socket, and its disk allows sockets."""
+    """Return whether a folder has a short enough path for a socket, and a disk that allows sockets."""
     path = folder / SOCKET
     if len(os.fsencode(path)) > LONGEST_PATH:
         return False
@@ -257,7 +257,7 @@ def _takes_sockets(folder: Path) -> bool:
 
 
 def _temporary_folder(unusable: Path) -> Path:
-    """Return a new temporary folder for the socket, and remove the folder that is unusable.
+    """Create a temporary folder for the socket, and remove the unusable folder.
 
     Raises:
         ConfigError: if the temporary folder cannot contain a socket either.

@@ -1,11 +1,11 @@
-"""The *mark*: a file that records the length that the embedded store's files have reached.
+"""The *mark*, which is a file that records how long the embedded store's files were.
 
 The collector writes the mark next to the store's files about once a second. It contains the length
-of each increment file (see `aof`), and a checksum of the bytes up to that length. All these bytes
+of each increment file (see `aof`), and a checksum of the bytes within this length. All these bytes
 are acknowledged data.
 
 The mark reveals losses that the server does not detect. If the end of a file is missing, the server
-assumes that the power failed during the last write, however much is missing. It also does not
+assumes that the power failed during the last write, even if much more is missing. It also does not
 detect changed bytes in the middle of a file. The mark reveals both, up to the recorded length.
 """
 

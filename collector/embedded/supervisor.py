@@ -1,12 +1,11 @@
-"""The guardian: starts and restarts the embedded store, and ends it when the collector ends.
+"""The guardian, which starts and restarts the embedded store, and ends it when the collector ends.
 
 The guardian is a separate program in a separate session, and uses only the standard library. It is
 connected to the collector by a pipe, the *lifeline*. The collector writes a byte to the lifeline
-once the store is ready. If the lifeline is closed, the collector has ended, for any reason.
-Whenever the store ends unexpectedly, the guardian writes the store's exit status to standard
-output, which is a pipe that the collector reads. The lock on the data directory is an open file
-that the store inherits. The directory therefore stays locked as long as any process may write
-there.
+once the store is ready. When the lifeline is closed, the collector has ended. Whenever the store
+ends unexpectedly, the guardian writes the store's exit status to standard output, which is a pipe
+that the collector reads. The lock on the data directory is an open file that the store inherits.
+The directory therefore stays locked as long as any process may write there.
 """
 
 from __future__ import annotations
@@ -26,12 +25,14 @@ FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
 """The longest wait between two starts, in seconds.
 
-Each wait is longer than the previous one: if the disk is full, for example, frequent attempts do
-not help.
+Each wait is longer than the previous one, because frequent attempts do not help if, for example,
+the disk is full.
 """
 
 STEADY_AFTER_S = 60.0
-"""If a store has run for this many seconds, the first wait before its restart is short again."""
+"""The number of seconds that a store must run so that the first wait before its next restart is
+short again.
+"""
 
 STOP_TIMEOUT_S = 10.0
 """Seconds until a store that does not end is killed. Acknowledged data is already on disk."""

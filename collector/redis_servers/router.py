@@ -317,7 +317,7 @@ def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> lis
     """Return the responses to a batch. An error about only one command is also a response.
 
     This function waits until enough replicas have the batch's writes on disk. If they do not have
-    them in time, an error replaces every response that is not itself an error.
+    the writes on disk in time, every response becomes an error.
 
     Args:
         connection: the connection over which the batch was sent.

@@ -51,7 +51,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""The maximum time for a body to arrive, in seconds: enough for 64 KiB over a very slow line."""
+"""The maximum time for a body to arrive, in seconds. It is enough for 64 KiB over a very slow line.
+"""
 
 MOMENT_S = 0.5
 """The time in which every body may arrive (seconds), even if too many bodies are arriving."""
@@ -126,7 +127,8 @@ class RelayApp:
             room: limits the held uploads.
             arrivals: limits the arriving bodies; by default, with the constants of this module.
             stopped: returns the stopped questions, which every device receives.
-            counters: counts problems for the metrics. By default, new counters, which nobody reads.
+            counters: counts problems for the metrics. The default is a new object, which nobody
+                reads.
 
         """
         self._counters = counters or WorkerCounters()

@@ -158,7 +158,8 @@ class Mixer:
             gather_s: maximum number of seconds for which a batch gathers uploads.
             uniform: the source of random times: returns a float between two others.
             permute: the source of random orders.
-            counters: counts batches for the metrics. By default, new counters, which nobody reads.
+            counters: counts batches for the metrics. The default is a new object, which nobody
+                reads.
 
         """
         self._counters = counters or WorkerCounters()

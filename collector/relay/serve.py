@@ -56,7 +56,7 @@ class RelayConfig:
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
         held: maximum number of uploads that are held at the same time.
-        log_format: the format of lines on standard error.
+        log_format: the format of the lines on standard error.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         allow_plain_http: whether the collector's URL may be an http URL of another machine.
 
