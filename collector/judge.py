@@ -1,4 +1,4 @@
-"""Judges an upload: decides which reports are added to which tallies, and why others are refused.
+"""Judges an upload, which means to decide which reports are counted and why others are refused.
 
 This module does no IO. Even the time is an argument.
 
@@ -20,24 +20,25 @@ from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 
 IDS_OUTLIVE_S = 86_400
-"""How long an upload's id is remembered after its last window has closed, in seconds: a day.
+"""How long an upload's id is remembered after its last window has closed, in seconds. It is a day.
 
 If a response is lost just before the window closes, the device can still send the upload again and
 get the same verdict.
 """
 
 CLOCKS_APART_S = 7 * 86_400
-"""The maximum difference, in seconds, between the clocks of two collectors on one store: a week.
+"""The maximum difference, in seconds, between the clocks of two collectors on one store. It is a
+week.
 
-A device may send the same upload to two collectors. The id of an upload is stored under one of the
-upload's windows, and a collector's clock decides under which one. So that nothing is counted twice,
-the store searches for an id under every window that a clock within this difference may have chosen.
-An upload may name 256 windows, but the store searches only about thirty of them, because searching
-a window takes as long as counting a report.
+A device may send the same upload to two collectors. The store files the id of an upload under one
+of its windows, which depends on the collector's clock. So that nothing is counted twice, the store
+searches for an id under every window that a clock within this difference may have chosen. An upload
+may name 256 windows, but the store searches only about thirty of them, because searching a window
+takes as long as counting a report.
 """
 
 RULINGS = 4096
-"""The maximum number of cached rulings: enough for all metrics in all open windows."""
+"""The maximum number of cached rulings, which is enough for all metrics in all open windows."""
 
 
 class TallyLabel(NamedTuple):
@@ -45,7 +46,7 @@ class TallyLabel(NamedTuple):
 
     Attributes:
         tally: the tally's name, METRIC:EDITION:WINDOW.
-        symbols: the number of possible symbols; 0 for an unknown metric.
+        symbols: the number of possible symbols. 0 for an unknown metric.
 
     """
 
@@ -62,7 +63,7 @@ class Allowance(NamedTuple):
     """The number of reports that may be counted under one name until the end of a day.
 
     Attributes:
-        name: the owner of the allowance: the name of an upload key or a relay key.
+        name: the owner of the allowance, which is the name of an upload key or a relay key.
         limit: how many reports may be counted, at least 1.
         expires_at: the end of the UTC day in Unix seconds, when the next allowance begins.
 
@@ -79,15 +80,15 @@ class Judgement(NamedTuple):
     Attributes:
         upload: the upload's id.
         reports: the number of reports in the upload.
-        additions: for each tally that gets reports, the symbols of these reports, by the index of
-            the report in the upload.
-        refused: the index of each refused report and the reason, in ascending order of the index.
-        ends: the windows of the upload under which its id may already be stored: their ends in Unix
-            seconds, the latest first. An earlier attempt to send the upload may have been judged
-            with another registry, and by a clock that differs by up to CLOCKS_APART_S.
+        additions: the accepted reports of each tally. They map the index of a report in the upload
+            to the report's symbol.
+        refused: the reason for each refused report, by the index of the report, in ascending order.
+        ends: the ends, in Unix seconds, of the windows with which the upload's id may already be
+            stored. The latest end comes first. An earlier attempt to send the upload may have been
+            judged with another registry, and by a clock that differs by up to CLOCKS_APART_S.
         latest_end: the latest end of a window with an accepted report, in Unix seconds. The id is
-            stored under this end. 0 if no report is accepted, because no id is then stored.
-        remember_until: the time at which the id expires, in Unix seconds; 0 if no report is
+            stored with this end. It is 0 if no report is accepted, because no id is then stored.
+        remember_until: the time at which the id expires, in Unix seconds. 0 if no report is
             accepted.
         allowance: the allowance to which the counted reports are charged, or None.
 
@@ -118,15 +119,14 @@ class _Ruling(NamedTuple):
     """The decision on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: the reason to refuse the reports at any time, or None.
-        out_of_time: the reason to refuse the reports at this time, because of their window; or
-            None.
+        refusal: the reason to refuse the reports whenever they arrive, or None.
+        out_of_time: the reason to refuse the reports now because of their window, or None.
         label: the tally to which the reports are added if they are accepted.
         ends_at: the end of the window in Unix seconds.
-        may_have_id: whether the id of an upload with such a report may already be stored under this
-            window; see `Judgement.ends`.
-        remember_until: the time, in Unix seconds, at which the id of an upload expires if this is
-            the latest window of its accepted reports.
+        may_have_id: whether the id of an upload with such a report may already be stored with this
+            window (see `Judgement.ends`).
+        remember_until: the time, in Unix seconds, at which an upload's id expires. It applies if
+            this window is the latest one of the upload's accepted reports.
     """
 
     refusal: Refusal | None
@@ -142,7 +142,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The cached function that returns the rulings of one second, and the values behind them.
+    """The cached function that returns the rulings of one second, with the values that it uses.
 
     Attributes:
         registry: the definitions of the metrics.
@@ -166,7 +166,7 @@ NONE_ONCE: frozenset[str] = frozenset()
 def judge(
     upload: Upload, registry: Registry, *, now_s: float, grace_s: int, once: frozenset[str] = NONE_ONCE
 ) -> Judgement:
-    """Judge each report of an upload separately: a refused report does not affect the others.
+    """Judge each report of an upload separately. A refused report does not affect the others.
 
     Args:
         upload: the upload.
@@ -174,8 +174,8 @@ def judge(
         now_s: the current time (Unix seconds).
         grace_s: how long a window accepts reports after its end, in seconds.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
-            the registry lacks a report's edition, the reason for the refusal depends on `once`: the
-            report comes from an older app if `once` contains the edition, and otherwise from a
+            the registry lacks a report's edition, the reason for the refusal depends on `once`. If
+            `once` contains the edition, the report comes from an older app, and otherwise from a
             newer app.
 
     """

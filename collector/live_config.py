@@ -1,4 +1,4 @@
-"""The definitions and keys that the collector uses, and their changes while it runs.
+"""The definitions and keys that the collector uses, and that may change while it runs.
 
 The main process reloads the access file when the file changes, and reloads all files on a signal.
 It shares the resulting definitions and keys with the workers.
@@ -70,9 +70,9 @@ class SharedState:
     """The latest `Served` object, which the main process shares with the workers.
 
     The main process writes the object to a file without a name, and the workers read it from there.
-    All processes keep the file open. Nobody can remove or replace the file, workers that start
-    later inherit it, and no process waits for another. The file begins with a digest of the rest,
-    so that a reader can detect that the main process is still writing.
+    All processes keep the file open. This has three advantages. Nobody can remove or replace the
+    file, workers that start later inherit it, and no process waits for another. The file begins
+    with a digest of the rest, so that a reader can detect that the main process is still writing.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -145,8 +145,8 @@ class SharedState:
     def _present_digest(self) -> bytes:
         """Return the digest at the beginning of the file, through shared memory.
 
-        Every response needs the digest. If it were read with a system call, another thread could
-        take over the interpreter, which cost a busy worker a tenth of its time.
+        Every response needs the digest. During a system call, another thread could take over the
+        interpreter. A busy worker would lose a tenth of its time in this way.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
@@ -164,7 +164,7 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse to replace a registry by one with which devices' reports would no longer be counted.
+    """Refuse a new registry if reports of devices would no longer be counted with it.
 
     The new registry, together with its history, must define all editions of the served registry,
     and it must be the registry of the same app.
@@ -203,7 +203,7 @@ def require_as_closed(served: Access, new: Access) -> None:
         new: the keys that were read from the file.
 
     Raises:
-        ConfigError: if the file would open uploads; the message says how to do this on purpose.
+        ConfigError: if the file would open uploads. The message says how to do this on purpose.
 
     """
     if new.uploads_are_open and not served.uploads_are_open:
@@ -214,7 +214,7 @@ def require_as_closed(served: Access, new: Access) -> None:
 
 
 class Reloader:
-    """A thread that reloads the access file when it changes, and all files when this is requested.
+    """A thread that reloads the access file when it changes, and reloads all files on request.
 
     If a file cannot be used, the collector continues with what it has read before.
 
@@ -235,7 +235,7 @@ class Reloader:
 
         Args:
             served: the definitions and keys in use, as read from the files.
-            read_registry: reads the definitions; raises a HearsayError if they cannot be used.
+            read_registry: reads the definitions, or raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with the new definitions and keys after each change.
             admit: called with a new registry before `publish`. Prepares the store for it, and
@@ -263,11 +263,11 @@ class Reloader:
         self._thread.join()
 
     def request(self) -> None:
-        """Request that all files are read again soon.
+        """Request that all files be read again soon.
 
-        A signal handler calls this method, and may interrupt an earlier call of it. Therefore the
-        method takes no lock. It increments a counter, so that a request that arrives during a
-        reload is not lost.
+        A signal handler calls this method, and may interrupt an earlier call. Therefore the method
+        takes no lock. It increments a counter, so that a request that arrives during a reload is
+        not lost.
         """
         self._requests += 1
 
@@ -333,8 +333,8 @@ def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Ser
     If the file cannot be used, log the reason, and return the present definitions and keys.
 
     Args:
-        file: what the file is, for the log.
-        read: reads the file. It returns new definitions and keys, given the present ones.
+        file: a description of the file for the log.
+        read: reads the file. It takes the present definitions and keys, and returns new ones.
         served: the present definitions and keys.
 
     """
@@ -364,7 +364,7 @@ def registry_document(registry: Registry) -> bytes:
     """Return the public JSON document of a registry.
 
     The document lists all metrics, former definitions first. It describes each metric so completely
-    that a reader can compute the edition; all integers are exact. It also lists the stopped
+    that a reader can compute the edition. All integers are exact. It also lists the stopped
     questions, which relays read here.
     """
     metrics = [

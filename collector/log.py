@@ -1,6 +1,6 @@
-"""The log of a collector and its workers: lines on standard error, for people or programs.
+"""The log of a collector and its workers, which consists of lines on standard error.
 
-A line describes the service, never an upload: it contains no address, no value, no secret, no
+A line describes the service and never an upload. It contains no address, no value, no secret, no
 upload id, and no time at which an upload arrived. The message of an exception might contain such
 data. Therefore only the exception's type and the lines of code in its traceback are logged.
 """
@@ -68,14 +68,14 @@ class _Formatter(logging.Formatter):
     converter = staticmethod(time.gmtime)
 
     def formatException(self, info: ExceptionInfo) -> str:  # noqa: N802 the library's name
-        """Return the lines of code in the traceback, the innermost last, and then the type."""
+        """Return the traceback's lines of code, with the innermost last, and the type."""
         kind, _, trace = info
         places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
         return "\n".join((*places, kind.__name__ if kind else "no exception"))
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """Return the event of a log record; if it has none, the last part of the logger's name."""
+    """Return the event of a log record. The default is the last part of the logger's name."""
     event: str = getattr(record, "event", record.name.rpartition(".")[2].strip("_"))
     return event
 
@@ -94,7 +94,7 @@ class TextFormatter(_Formatter):
 
 
 class JsonFormatter(_Formatter):
-    """Formats a log record for programs: a JSON object with time, level, event and message.
+    """Formats a log record for programs, as a JSON object with time, level, event and message.
 
     For an exception, the object also contains the exception's type and the lines of code in its
     traceback.

@@ -1,4 +1,4 @@
-"""Periodic work: closes windows, and makes the store rewrite its append-only file.
+"""Periodic work, which closes windows and makes the store rewrite its append-only file.
 
 Every collector does this work, even if several collectors share a store.
 """
@@ -23,18 +23,18 @@ class Health(NamedTuple):
 
     Attributes:
         is_up: whether the store responded and had lost no acknowledged data.
-        is_noted: whether a loss in the embedded store's file would be detected; always true for
+        is_noted: whether a loss in the embedded store's file would be detected. Always true for
             other stores.
         open_windows: the number of windows that have a tally and accept reports.
         closed_windows: the number of closed windows.
-        memory_used: the fraction of its memory that the fullest server uses; 0 before the first
+        memory_used: the fraction of its memory that the fullest server uses. 0 before the first
             check.
         open_reports: the number of reports by metric and open window, according to the last
             snapshot of open windows.
         clock_is_suspected: whether all recent reports were refused because of their windows
             (`own_clock`).
-        store_restarts: how often the embedded store has ended unexpectedly and was restarted;
-            always 0 for other stores.
+        store_restarts: how often the embedded store has ended unexpectedly and was restarted.
+            Always 0 for other stores.
 
     """
 
@@ -49,10 +49,10 @@ class Health(NamedTuple):
 
 
 REWRITE_INTERVAL_S = 840.0
-"""Seconds between two rewrites of the append-only file: 14 minutes.
+"""Seconds between two rewrites of the append-only file, which are 14 minutes.
 
-Until a rewrite, the file shows the order of uploads. Even if a rewrite is a second late, it shows
-this order for less than 15 minutes.
+Until a rewrite, the file shows the order of uploads. Even if a rewrite is late by a second, the
+file shows this order for less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
@@ -197,8 +197,8 @@ class OpenReports:
     If the counts could change with every scrape, they would reveal when each report of a metric
     arrived. Therefore this class adds up the counts of the last snapshot, which is renewed only
     once per interval, and which readers of preliminary results also get. The class takes its first
-    snapshot after one interval. A snapshot at the start would contain no reports, and an operator
-    who tries out a new service would see these empty results for an hour.
+    snapshot after one interval. A snapshot at the start would contain no reports. An operator who
+    tries out a new service would then see empty results for an hour.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class OpenReports:
         return self._reports
 
     def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
-        """Return the number of reports, and the seconds until another snapshot may be taken."""
+        """Return the number of reports, and the seconds until the next snapshot may be taken."""
         now_s = self._clock()
         closed = self._store.closed_windows()
         look = look_at_open_windows(

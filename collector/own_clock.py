@@ -1,8 +1,9 @@
-"""Detects that this host's clock may be wrong: every report is then refused because of its window.
+"""Detects that this host's clock may be wrong. Every report is then refused because of its window.
 
 If the store is on the same host, it has the same clock, so a comparison of the two clocks would
-show nothing. But the reports reveal a wrong clock. If the clocks of some devices are wrong, the
-reports of other devices are still accepted. If this host's clock is wrong, no report is accepted.
+show nothing. The reports, however, reveal a wrong clock. If the clocks of some devices are wrong,
+the reports of other devices are still accepted. If this host's clock is wrong, no report is
+accepted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class WindowVerdicts(NamedTuple):
-    """How many reports were accepted, or refused because of their windows.
+    """The numbers of reports that were accepted, and that were refused because of their windows.
 
     The numbers are sums since the collector started.
 
@@ -53,7 +54,7 @@ class WindowVerdicts(NamedTuple):
 class OwnClockWatch:
     """Suspects the clock after `SUSPICIOUS` consecutive reports were refused for their windows.
 
-    Refusals are consecutive if no check between them found that a report was accepted. A line is
+    Refusals are consecutive if no check between them found an accepted report. A line is
     logged when the suspicion begins, and another line when a report is accepted again.
     """
 
@@ -74,7 +75,9 @@ class OwnClockWatch:
         if present.accepted > self._start.accepted:
             self._start = present
             if self._is_suspected:
-                _log.info("a report was accepted again: this host's clock is trusted", extra=Event.CLOCK_TRUSTED.extra)
+                _log.info(
+                    "reports are accepted again, so this host's clock is trusted", extra=Event.CLOCK_TRUSTED.extra
+                )
             self._is_suspected = False
         in_future, closed = present.in_future - self._start.in_future, present.closed - self._start.closed
         if in_future + closed >= SUSPICIOUS and not self._is_suspected:

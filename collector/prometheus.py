@@ -3,8 +3,8 @@
 Only this module imports prometheus_client.
 
 The metrics of resources, such as processor time, have a separate series for each process. A sum
-over the processes would decrease when a worker ends, and Prometheus would mistake this for a reset
-of the counter. A worker is named after its row of counters (see `counters`), such as worker-1. The
+over the processes would decrease when a worker ends. Prometheus would mistake this for a reset of
+the counter. A worker is named after its row of counters (see `counters`), such as worker-1. The
 worker that replaces it has the same name and continues its series, with another start time.
 
 The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
@@ -66,7 +66,7 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, with or without an answer. Divided by the batches: how many uploads are mixed together.",
+        "Uploads in batches, with or without an answer. Divided by the batches, it says how many are mixed.",
         "outcome",
     ),
     (
@@ -116,7 +116,7 @@ class _Exposition(Collector):
         self._gather = gather
 
     def describe(self) -> Iterable[Metric]:
-        """Return no names in advance: prometheus_client would only use them to find duplicates."""
+        """Return no names, which prometheus_client would only use to find duplicates."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -142,7 +142,7 @@ def relay_families(
     since_ns = totals.total(OLDEST_NS)
     yield GaugeMetricFamily(
         "hearsay_relay_oldest_batch_seconds",
-        "How long the oldest unanswered batch has waited; 0 if there is none.",
+        "The time for which the oldest unanswered batch has waited. 0 if there is none.",
         (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
     )
     yield _build()

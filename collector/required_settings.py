@@ -1,4 +1,4 @@
-"""The settings with which a server loses no acknowledged write. Without IO."""
+"""The settings that a server needs so that it loses no acknowledged write. Without IO."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ Both features need WAITAOF, which exists since Redis 7.2.
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """With this setting, a full store refuses writes.
 
-If it deleted keys to free memory (eviction), tallies would be lost, or uploads counted twice.
+If it deleted keys to free memory (eviction), tallies would be lost, or uploads would be counted
+twice.
 """
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """With these settings, a write is on disk before it is acknowledged."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""With this setting, the loss of a cluster's node stops only the uploads in the node's slots.
+"""With this setting, a cluster that loses a node stops only the uploads whose keys were on this
+node.
 
 Otherwise, it would stop all uploads.
 """
@@ -76,12 +78,12 @@ def _why(wrong: Mapping[str, str]) -> str:
     if wrong.keys() & WRITE_THROUGH.keys():
         why += ". Otherwise a crash can lose acknowledged writes, because the server answers before it writes to disk"
     if wrong.keys() & PART_COVERAGE.keys():
-        why += ". With full coverage required, one lost node stops all uploads, not only those of its own slots"
+        why += ". If full coverage is required, one lost node stops all uploads, and not only those whose keys it had"
     return why
 
 
 class Durability(StrEnum):
-    """Where the counted reports of an upload are stored before the upload is acknowledged.
+    """The places where an upload's counted reports are stored before the upload is acknowledged.
 
     With ``fsync``, the reports are on the store's disk. With ``replicated``, they are also on the
     disks of replicas, so that no report is lost if a server is lost.
@@ -95,9 +97,9 @@ class Promise(NamedTuple):
     """The promise about how durably the counted reports of an acknowledged upload are stored.
 
     Attributes:
-        durability: where the reports are stored; None for a command that acknowledges no reports.
+        durability: where the reports are stored. None for a command that acknowledges no reports.
         copies: the number of replicas that have the reports on disk before the upload is
-            acknowledged; 0 unless ``replicated``.
+            acknowledged. 0 unless ``durability`` is ``replicated``.
 
     """
 
@@ -111,12 +113,12 @@ NO_PROMISE = Promise(None)
 
 
 def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:
-    """Return the promise that these options make.
+    """Return the promise that follows from these options.
 
     Args:
         durability: where reports are stored before they are acknowledged.
-        copies: if ``durability`` is ``replicated``, the number of replicas that must have the
-            reports on disk before reports are acknowledged.
+        copies: the number of replicas that must have the reports on disk before reports are
+            acknowledged. It applies only if ``durability`` is ``replicated``.
         redis_url: the server of the store, or None for the embedded store.
 
     Raises:

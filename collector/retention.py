@@ -1,4 +1,4 @@
-"""Deletes ("retires") tallies whose retention is over, or that a command removes.
+"""Deletes ("retires") tallies after their retention, or because a command requests it.
 
 Only tallies of closed windows are retired. The windows remain closed, so later reports for them are
 refused and cannot recreate a tally. Upload ids expire by themselves, a day after the grace period
@@ -6,8 +6,8 @@ of their last window.
 
 On Redis or Valkey, a tally is the sum of one part in each shard. A retirement has two steps, so
 that no reader adds up only some of the parts. First, the tally's name is removed from the index of
-every shard; then the counts are deleted. A reader checks the index again after it has read a tally:
-if the tally is still in the index, its counts were complete.
+every shard; then the counts are deleted. A reader checks the index again after it has read a tally.
+If the tally is still in the index, its counts were complete.
 
 While a tally is being retired, its name is stored in another set. If the retirement is interrupted,
 the next one reads this set and finishes the work. While the set contains one of a metric's tallies
@@ -64,7 +64,7 @@ class TallyName(NamedTuple):
 
     Attributes:
         metric: the metric's name.
-        edition: the metric's edition, which determines the meaning of the reports.
+        edition: the edition of the metric, which determines the meaning of the reports.
         window: the window's name.
 
     """
@@ -128,7 +128,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires tallies whose retention is over, at most once an hour, even if called more often."""
+    """Retires tallies after their retention, at most once an hour."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Retention:
 
 
 class RedisRetirement:
-    """Retires the tallies of a store; see Retirable."""
+    """Retires the tallies of a store (see Retirable)."""
 
     def __init__(self, store: RedisStore) -> None:
         """Use a store that is already prepared."""

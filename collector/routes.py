@@ -1,4 +1,4 @@
-"""The handlers, one function for each operation of the API, and the counting of batches.
+"""The handlers of the API, with one function for each operation, and the counting of batches.
 
 If one upload of a batch cannot be counted, the other uploads of the batch are still counted.
 """
@@ -85,7 +85,7 @@ def _service() -> Service:
 
 @routes.get("/")
 def get_root() -> Response:
-    """Return the name of this service, and where its operations are described."""
+    """Return the name of this service, and the place where its operations are described."""
     return Response(GREETING, mimetype=TEXT)
 
 

@@ -64,8 +64,8 @@ class RunningStore(NamedTuple):
     Attributes:
         store: the main process's own connection to the store.
         reopen: returns another connection to the store; workers call it.
-        look_after: restarts the embedded store if necessary, and must be called every second.
-            Returns whether a loss in the embedded store's file would be detected.
+        look_after: restarts the embedded store if necessary. It must be called every second. It
+            returns whether a loss in the embedded store's file would be detected.
         restarts: returns how often the embedded store has ended unexpectedly.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION.
 
@@ -185,7 +185,7 @@ def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: in
     """Refuse a registry that lacks an edition for which an open window has reports.
 
     Raises:
-        ConfigError: if an edition is missing; the message names the editions, and says what to do.
+        ConfigError: if an edition is missing. The message names the editions, and says what to do.
         StoreUnavailableError: if the store does not respond.
 
     """
@@ -217,7 +217,7 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Do the same as `admit` for a reloaded registry, after checking that it lacks no edition.
+    """Do the same as `admit` for a reloaded registry, but first check that it lacks no edition.
 
     The check is omitted with --allow-unknown-editions.
     """
@@ -314,7 +314,7 @@ def worker_app(
 
 
 def _nothing_to_note() -> bool:
-    """Do nothing, because the store is not embedded: this process does not run its server."""
+    """Do nothing, because the store is not embedded, and this process does not run its server."""
     return True
 
 

@@ -1,4 +1,4 @@
-"""Notifications to systemd; see the manual page of sd_notify.
+"""Notifications to systemd (see the manual page of sd_notify).
 
 Only the main process sends messages, because systemd ignores messages from other processes. Without
 systemd, no messages are sent.

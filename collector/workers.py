@@ -1,4 +1,4 @@
-"""The worker processes: their address, start and end."""
+"""The worker processes, with their address, start and end."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ class _Server(MPServer):
         """Wake the main loop, from another thread.
 
         This handler may interrupt the main thread at any step. Waking the loop needs a lock, which
-        the interrupted code may hold: the main loop, or the handler of an earlier signal. If the
-        handler waited for the lock, it would wait forever. Another thread can wait for it.
+        the interrupted code may hold. This code may be the main loop, or the handler of an earlier
+        signal. If the handler waited for the lock, it would wait forever. Another thread can wait
+        for it.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -81,7 +82,7 @@ def run_workers(
     pause.
 
     Args:
-        make_app: returns the application of one worker; called in the worker.
+        make_app: a function that returns the application of one worker. It is called in the worker.
         log_format: the format of the workers' log lines.
         on_hangup: called on SIGHUP. It interrupts the main thread, so it must return quickly.
         settings: other settings of the server, which is Granian.
@@ -117,7 +118,7 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Make this worker process end if the main process dies, and always end without a traceback.
+    """Make this worker end if the main process dies, and always end without a traceback.
 
     The log needs no preparation, because the server has already configured it.
     """
@@ -189,7 +190,7 @@ def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat)
         host: the host that the service listens on.
         port: the port that the service listens on.
         words: the text after the address in the line.
-        log_format: if TEXT, print the line on standard output; if JSON, log it.
+        log_format: TEXT prints the line on standard output, and JSON logs it.
 
     """
     threading.Thread(target=_announce, args=(host, port, words, log_format), daemon=True).start()

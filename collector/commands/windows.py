@@ -41,8 +41,9 @@ from collector.store.redis_store import RedisStore
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Close a window early and for good.
 
-    It then accepts no more reports, and its tallies are final. Show what the window
-    contains, and ask for confirmation. The command uses the --durability and --copies of the collector that last started on the store.
+    It then accepts no more reports, and its tallies are final. Show what the window contains, and
+    ask for confirmation. The command uses the --durability and --copies of the collector that last
+    started on the store.
     """
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")

@@ -242,7 +242,7 @@ def running_store_url(data_dir: Path) -> str:
 
 
 def _takes_sockets(folder: Path) -> bool:
-    """Return whether a folder has a short enough path for a socket, and a disk that allows sockets."""
+    """Return whether a folder's path is short enough for a socket, and its disk allows sockets."""
     path = folder / SOCKET
     if len(os.fsencode(path)) > LONGEST_PATH:
         return False

@@ -1,4 +1,4 @@
-"""Compares the clocks of a store's servers with this machine's, and warns if they differ."""
+"""Compares the clocks of a store's servers with this machine's clock, and warns if they differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 def clock_ahead_s(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of this machine's; below 0 if behind."""
+    """Return the seconds by which the server's clock is ahead of this machine's clock."""
     asked_s = time.time()
     seconds, microseconds = ask(connection, "TIME")
     answered_s = time.time()
@@ -43,12 +43,12 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the difference with the largest absolute value; negative if the clock is behind."""
+    """Return the difference with the largest absolute value. It is negative for a clock behind."""
     return max(ahead_s, key=abs)
 
 
 def describe(ahead_s: float) -> str:
-    """Return a message about a difference between the clocks, and how to fix it."""
+    """Return a message that states the difference between two clocks, and how to correct it."""
     size_s = round(abs(ahead_s))
     divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
     side = "ahead of" if ahead_s > 0 else "behind"

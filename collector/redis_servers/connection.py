@@ -1,11 +1,11 @@
-"""A connection to a server, the commands that it sends, and the meaning of the server's errors.
+"""Connections to a server, the commands that they send, and the meaning of the server's errors.
 
 When the collector opens a connection to a server, it checks the server's settings and its store.
 The connections of redis-py reconnect by themselves, perhaps to a server that was not checked. The
 connections in this module never reconnect.
 
 `require_url` refuses every part of a URL that redis-py would misunderstand. redis-py passes every
-parameter of a URL to the connection as an argument. Some of these arguments cannot be texts; others
+parameter of a URL to the connection as an argument. Some of these arguments cannot be texts. Others
 would change how responses are read, disable certificate checks, or be overridden. redis-py also
 ignores a host before the path of a socket, reads port 0 as 6379, and reads a database that is not a
 number, or has thousands of digits, as 0. If a parameter occurs twice, redis-py uses the first
@@ -41,13 +41,13 @@ class Connection(AbstractConnection):
     """A connection that never reconnects.
 
     Commands may be sent before the responses to earlier commands arrive. Responses arrive in order.
-    If sending or receiving fails, the connection is closed, because an unread response would be
+    If sending or receiving fails, the connection is closed. Otherwise, an unread response would be
     mistaken for the response to a later command. If the response is itself an error, the connection
     stays open.
 
     Attributes:
         history: the id of the server's replication history when the connection was opened (see
-            `server.history`); empty if replication does not matter.
+            `server.history`). Empty if replication does not matter.
 
     """
 
@@ -58,7 +58,8 @@ class Connection(AbstractConnection):
         """Connect. redis-py calls this again when it finds the connection closed.
 
         Raises:
-            RedisError: if the server cannot be reached, or this object has been connected before.
+            RedisError: if the server cannot be reached, or if this object has been connected
+                before.
 
         """
         if self._has_connected:
@@ -121,15 +122,15 @@ CLASSES: Mapping[object, Any] = {
     redis.SSLConnection: TlsConnection,
     redis.UnixDomainSocketConnection: UnixConnection,
 }
-"""For each connection class that redis-py chooses for a URL, the class to use instead."""
+"""The class to use instead of each connection class that redis-py may choose for a URL."""
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
     """Return a command in a form that the server executes even if its memory is full.
 
-    Use this form for commands that close a window or record a property of the store. Because of
-    this form, a full store can be started and read, its windows can be closed, and its old tallies
-    can be deleted.
+    Use this form for commands that close a window or record a property of the store. A full store
+    can therefore be started and read, its windows can be closed, and its old tallies can be
+    deleted.
 
     Args:
         name: the command's name.
@@ -144,8 +145,8 @@ class PackedCommand(NamedTuple):
     """A command, encoded for sending.
 
     Attributes:
-        tag: the text that determines the slot: the prefix of a shard's keys, or the name of a key
-            that belongs to no shard.
+        tag: the text that determines the slot. It is the prefix of a shard's keys, or the name of a
+            key that belongs to no shard.
         command: the encoded command. It must be safe to send it twice.
 
     """
@@ -160,7 +161,7 @@ class PackedCommand(NamedTuple):
 
 
 class TooFewCopiesError(RedisError):
-    """The server has executed a write, but too few replicas have it on disk so far."""
+    """The server has executed a write that too few replicas have on disk so far."""
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
@@ -192,11 +193,11 @@ NO_URL: Final = (
 
 
 def require_url(url: str) -> None:
-    """Refuse a URL if redis-py would misunderstand or ignore any part of it.
+    """Refuse a URL if redis-py would misunderstand or ignore a part of it.
 
     Raises:
         ConfigError: if the URL is refused. The message contains no part of the URL except the names
-            of parameters. If there is an @ among the parameters, it does not even contain names,
+            of parameters. If the parameters contain an @, the message does not even contain names,
             because a name could then be a part of a password.
 
     """

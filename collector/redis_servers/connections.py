@@ -1,4 +1,4 @@
-"""Opens connections to a store's servers, and checks that each server can keep the promise.
+"""Opens connections to a store's servers, and checks that each server can keep a promise.
 
 The promise says how durably an upload is stored before it is acknowledged (see `Promise`).
 
@@ -94,7 +94,7 @@ class Connections:
         self._avoided_until: dict[Address, float] = {}
 
     def own(self, address: Address) -> Connection:
-        """Return this thread's connection to a server; open it first if necessary.
+        """Return this thread's connection to a server, and open it first if necessary.
 
         Raises:
             RedisError: if the server does not respond.
@@ -129,7 +129,7 @@ class Connections:
             self.drop(address)
 
     def avoid(self, address: Address) -> None:
-        """After a timeout, let only one thread at a time try a server until it responds."""
+        """After a timeout, let only one thread at a time try a server until the server responds."""
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
@@ -169,11 +169,12 @@ class Connections:
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
-        """Return how many replicas must have a shard's data before the data is returned to readers.
+        """Return the number of replicas that must have a shard's data before readers get the data.
 
         The number includes all replicas that may become master, and is at least the promised number
         of copies. If the promise includes copies, failed replicas that are not connected are left
-        out: they may also lack acknowledged writes, so nothing more is lost if they lack this data.
+        out. They may lack acknowledged writes anyway, so it does not matter if they also lack this
+        data.
 
         Args:
             connection: a connection to the server that returned the data.
@@ -189,7 +190,7 @@ class Connections:
     def redirected(self, source: Address, error: AskError) -> Address:
         """Return the address to which a server redirects.
 
-        If the redirection contains no host, it means the host of the redirecting server.
+        If the redirection contains no host, it refers to the host of the redirecting server.
 
         Args:
             source: the address of the redirecting server.
@@ -203,7 +204,7 @@ class Connections:
         """Return the addresses of all servers of the store, replicas included.
 
         Args:
-            known: the nodes to ask, in this order; the server of the URL is asked last.
+            known: the nodes to ask, in this order. The server of the URL is asked last.
 
         Raises:
             StoreUnavailableError: if none of them responds.
@@ -245,7 +246,7 @@ class Connections:
             known: the nodes to ask for the addresses of all servers, as for `servers`.
 
         Returns:
-            The nodes of the cluster; empty for a single server.
+            The nodes of the cluster. Empty for a single server.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
@@ -268,7 +269,7 @@ class Connections:
 
     @contextlib.contextmanager
     def briefly(self, address: Address) -> Iterator[Connection]:
-        """Connect to a server without checking it; close the connection when the context ends."""
+        """Connect to a server without checking it. Close the connection when the context ends."""
         connection = self.connect(address)
         try:
             yield connection
@@ -315,7 +316,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Convert a URL to a pool, of which only the class and arguments of its connections are used.
+    """Convert a URL to a pool. Only the class and arguments of the pool's connections are used.
 
     Raises:
         ConfigError: if the URL is not valid.
@@ -350,7 +351,7 @@ def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | No
         measure: returns the measurement.
 
     Returns:
-        The measurement, or None if the process did not respond both times.
+        The measurement. None if the process did not respond both times.
 
     """
     connections = Connections(url, NO_PROMISE, is_cluster=False)

@@ -29,7 +29,8 @@ The remaining memory is needed for clients and for a rewrite of the append-only 
 """
 
 ROOM = 0.70
-"""Below this fraction, a server that was nearly full has enough free memory again.
+"""If the used fraction falls below this, a server that was nearly full has enough free memory
+again.
 
 This fraction is lower than NEARLY_FULL. Otherwise, a server whose memory use is near NEARLY_FULL
 would start and end the warning again and again.
@@ -41,7 +42,8 @@ LOOK_INTERVAL_S = 10.0
 _log = logging.getLogger(__name__)
 
 EMBEDDED_PART = 2
-"""The embedded store may use the machine's memory divided by this number: half of it.
+"""The embedded store may use the machine's memory divided by this number, which is half of the
+memory.
 
 A rewrite of the store's file forks the server. In the worst case, every page of memory changes
 during the rewrite, and the forked copy needs as much memory as the store. When the store has
@@ -58,9 +60,9 @@ class Memory(NamedTuple):
     Attributes:
         used_bytes: the memory that the server uses.
         most_bytes: the memory that the server may use.
-        is_limited: whether `most_bytes` is the server's own limit (maxmemory), beyond which the
-            server refuses uploads. If not, `most_bytes` is the machine's memory. If the machine
-            runs out of memory, the system kills a program, perhaps the server.
+        is_limited: whether `most_bytes` is the server's own limit (maxmemory), at which the server
+            refuses uploads. Otherwise, it is the machine's memory. If the machine runs out of
+            memory, the system kills a program, perhaps the server.
 
     """
 
@@ -133,7 +135,7 @@ class MemoryWatch:
 
 
 def embedded_limit_bytes() -> int:
-    """Return how many bytes the embedded store may use if the operator sets no limit."""
+    """Return the number of bytes that the embedded store may use if the operator sets no limit."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min((machine, *group_limits_bytes(PROC, GROUPS))) // EMBEDDED_PART
 

@@ -1,4 +1,4 @@
-"""Sends commands to the servers that have their keys: one server, or the nodes of a cluster.
+"""Sends commands to the servers that have their keys, on a single server or a cluster.
 
 The router learns the locations of keys from the cluster's redirections, and forgets the locations
 if a node is lost. While a slot moves, commands for the slot's keys are retried for about a second.
@@ -36,16 +36,18 @@ moving to another server.
 FIRST_PAUSE_S = 0.005
 """The first pause while a slot moves.
 
-Each pause is twice as long as the previous pause, and all together last about a second.
+Each pause is twice as long as the previous one. All pauses together last about a second.
 """
 
 TRIES = 2
-"""How often a server is tried if connections break: an old connection may be broken already."""
+"""The number of times that a server is tried if connections break. An old connection may have been
+broken before the call.
+"""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""For each server that responded, and its connection: the tags of the commands that it answered.
+"""The tags of the commands that a server answered, by server and connection.
 
 A tag is the text that determines the slot of a command, such as a shard's prefix (see
 `PackedCommand`).
@@ -71,12 +73,12 @@ class _Call:
 
     Attributes:
         requests: the requests of the call.
-        answered: the servers that responded, each with its connection and the tags of the requests
-            that it answered.
-        answers: for each request, the latest response or error; None before the first.
+        answered: the connection to each server that responded, and the tags of the requests that it
+            answered.
+        answers: the latest response or error for each request. None before the first.
         pending: indexes of the requests to send in the next round.
-        asking: by index, for each pending request whose slot is still moving: the server to which
-            the slot moves.
+        asking: the servers to which slots are still moving, by the index of the pending request for
+            the slot.
         lost: the servers that failed, with one entry for each failure.
         lost_before: the servers that had failed before this round.
         is_moving: whether a slot was moving in this round.
@@ -125,8 +127,8 @@ class Router:
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
         """Send one command, and return the response.
 
-        The result is the same as that of `ask_all` for one command. This method is faster, unless
-        the key has moved to another server.
+        The result is the same as if `ask_all` sent the command. This method is faster than
+        `ask_all`, unless the key has moved to another server.
 
         Raises:
             StoreUnavailableError: if there is no response.
@@ -161,8 +163,8 @@ class Router:
             answered: collects the servers that responded, for `confirm`.
 
         Returns:
-            For each request, in order, the response or a StoreUnavailableError. A write that has a
-            response is on the disks of the promised number of replicas.
+            The response to each request, or a StoreUnavailableError, in the order of the requests.
+            A write that has a response is on the disks of the promised number of replicas.
 
         """
         call = _Call(requests, {} if answered is None else answered)
@@ -255,8 +257,8 @@ class Router:
     def _home(self, call: _Call, tag: str) -> Address:
         """Return the server that has the keys of a tag.
 
-        If that server is unknown, return a server that may redirect to it: the one that has failed
-        least often in this call.
+        If that server is unknown, return a server that may redirect to it. This is the one that has
+        failed least often in this call.
         """
         home = self._homes.get(tag)
         if home is not None:
@@ -337,14 +339,14 @@ def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> lis
 
 
 def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
-    """Make a server write to one of its shards; return the shard's tag.
+    """Make a server write to one of its shards, and return the shard's tag.
 
     The write follows everything that the server returned earlier on this connection.
 
     Args:
         connection: the connection over which the server responded.
-        tags: prefixes of the shards for which the server responded; their slots may be moving to
-            another server.
+        tags: the prefixes of the shards for which the server responded. Their slots may be moving
+            to another server.
         name: the name of the key to write, without the prefix.
 
     Raises:

@@ -1,8 +1,8 @@
-"""Queries one server over one connection: its settings, replicas, cluster and disks.
+"""Queries one server over one connection, for example for its settings or replicas.
 
 With ``--copies N``, a write is acknowledged only once it is on the disks of the server and of N
 replicas. With this option, and also on a cluster, a replica may replace its master. In both cases,
-data that was read is returned only once the replicas that may do so have it on disk.
+data that was read is returned only once all replicas that may become master have it on disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ sync. If the setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""The successive waits until replicas have a write on disk, in milliseconds; two seconds in total.
+"""The successive waits until replicas have a write on disk, in milliseconds. They last two seconds
+in total.
 
 At the beginning of each wait, the replicas are asked how much they have on disk. Without being
 asked, they report this only once a second. Therefore there are several waits, and the first ones
@@ -70,7 +71,7 @@ def parse_info(answer: bytes) -> dict[str, str]:
 
 
 def history(facts: dict[str, str]) -> str:
-    """Return the id of a master's replication history; empty for a replica.
+    """Return the id of a master's replication history. Empty for a replica.
 
     A server that becomes a master begins a new history. If the id has not changed, the server has
     been the master without interruption, and still has all its data.
@@ -96,10 +97,11 @@ def setting(connection: Connection, name: str) -> str | None:
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
     """Refuse a server that could not keep a promise.
 
-    Also refuse it if it is a node of a cluster but should not be one, or the other way round.
+    Also refuse it if it is a node of a cluster but should not be one, or if it should be one but is
+    not.
 
     Raises:
-        ConfigError: if the server is refused; the message names the setting or option to change.
+        ConfigError: if the server is refused. The message names the setting or option to change.
 
     """
     version = info(connection, "server")["redis_version"]
@@ -114,7 +116,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of a server's replicas in sync; None if it is itself a replica."""
+    """Return the addresses of a server's replicas in sync, or None if it is itself a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -142,12 +144,13 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     """Return the replicas that could replace the master that has a slot.
 
-    A failed replica is included: if it was only disconnected, it may come back and become master.
+    A failed replica is included, because it may have been only disconnected, and may come back and
+    become master.
 
     A failed master that the present master has replaced needs more care. When it comes back, it
     first copies the data of the present master. Before that, no node votes for it, unless the
     validity factor is 0. After that, it may become master without the writes that followed the
-    copy. Therefore it is included as soon as it may have asked for the copy, although the cluster
+    copy. It is therefore included as soon as it may have requested the copy, although the cluster
     lists it as a replica only later.
 
     Args:

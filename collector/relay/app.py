@@ -9,9 +9,9 @@ A device sends the head and the body of a request together, so the body arrives 
 attacker may announce a body and withhold it. This occupies a connection, and memory for a body of
 maximum size. Therefore the relay limits the time in which a body must arrive, and the number of
 bodies that are arriving at the same time. If too many are arriving, the relay gives up the one that
-began first, as soon as it has had MOMENT_S, because it probably belongs to an attacker. Devices do
-not lose uploads in this way, even if many send at the same time: their bodies have already arrived,
-and only need to be read.
+began first, because it probably belongs to an attacker. It does so only after this body has had
+MOMENT_S to arrive. Devices do not lose uploads in this way, even if many send at the same time.
+Their bodies have already arrived, and only need to be read.
 """
 
 from __future__ import annotations
@@ -36,12 +36,15 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""Maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
+"""The maximum size of all held uploads, in bytes. It allows 1,000 uploads of maximum size, or
+100,000 of the usual size.
+"""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
 """How long a device should wait before it tries again (seconds), by the status of the response.
 
-503 means that the collector or the relay cannot take the upload now; 429, that a quota is used up.
+503 means that the collector or the relay cannot accept the upload now, and 429 means that a quota
+is used up.
 """
 
 Scope = dict[str, Any]
@@ -55,7 +58,7 @@ BODY_DEADLINE_S = 15.0
 """
 
 MOMENT_S = 0.5
-"""The time in which every body may arrive (seconds), even if too many bodies are arriving."""
+"""The time, in seconds, that every body has to arrive, even if too many bodies are arriving."""
 
 TURN_S = 0.01
 """How often, in seconds, a waiting request checks whether too many bodies are still arriving."""

@@ -1,7 +1,7 @@
 """A relay's requests to its collector. No other module in `collector` imports requests.
 
 Every *exchange*, which is a request and its response, has a limit for its total time. The timeout
-of a socket is not enough, because it starts again with every byte: a relay could wait forever for a
+of a socket is not enough, because it starts again with every byte. A relay could wait forever for a
 response that arrives byte by byte. The SDK implements the same limit separately, because collector
 and SDK do not import each other.
 
@@ -37,7 +37,7 @@ UPLOADS_PATH = "/v1/uploads"
 REGISTRY_PATH = "/v1/registry"
 
 MAX_REGISTRY_BYTES = 4_194_304
-"""The maximum bytes of a registry: far more than a registry with a thousand questions needs."""
+"""The maximum size of a registry, in bytes. A registry with a thousand questions needs far less."""
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
@@ -146,7 +146,7 @@ class Forwarder:
 
 
 class _Session(requests.Session):
-    """The connections of one thread: no default headers, no cookies, a deadline per exchange."""
+    """The connections of one thread, without default headers and cookies, but with deadlines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ class ForwardDeadline:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3's, which is not imported here
-        """Apply this deadline to each connection that a pool uses from now on; return the pool."""
+        """Apply this deadline to each connection that a pool uses from now on. Return the pool."""
         if "ConnectionCls" in vars(pool):  # prepared for an earlier exchange
             return pool
         watch = self._watch
@@ -242,7 +242,8 @@ class ForwardDeadline:
     def _watch(self, connection: socket.socket) -> None:
         """Duplicate the descriptor of a connection, so that the deadline can close the connection.
 
-        The original descriptor is not suitable: TLS takes it over, and urllib3 may close it early.
+        The original descriptor is not suitable, because TLS takes it over, and urllib3 may close it
+        early.
         """
         self._release()
         with self._lock:

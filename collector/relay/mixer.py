@@ -1,4 +1,4 @@
-"""Mixes uploads: gathers them in batches, and sends each batch in random order.
+"""Mixes uploads, which means that they are gathered in batches and sent in random order.
 
 Each upload is held in memory until the collector has responded to its batch. The mixer runs in one
 event loop and writes nothing to disk. The class `Batch` does no IO, and gets its random order from
@@ -81,13 +81,13 @@ class Batch(Generic[Waiter]):
     _bytes: int = 0
 
     def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
-        """Add an upload. If the batch already contains the upload's id, add only the waiter.
+        """Add an upload. If the batch already contains an upload with this id, add only the waiter.
 
-        In that case, the new body is not sent: the collector would also count only the first body
-        with this id.
+        The new body is then not sent, because the collector would count only the first body with
+        this id.
 
         Returns:
-            Whether the upload is now in the batch: False if the batch has no space for it.
+            Whether the upload is now in the batch. False if the batch has no space for it.
 
         """
         if upload in self._uploads:
@@ -112,11 +112,11 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return how many seconds a batch gathers uploads after the first, if it is not full earlier.
+    """Return the seconds for which a batch gathers uploads after its first, if it is not yet full.
 
     Args:
         longest_s: the longest gathering time, in seconds.
-        uniform: the source of random times: returns a float between two others.
+        uniform: the source of random times, a function that returns a float between two others.
 
     """
     return uniform(SHORTEST * longest_s, longest_s)
@@ -156,7 +156,7 @@ class Mixer:
             post: sends the body of a batch and returns the response, or raises
                 CollectorUnavailableError. Called in threads.
             gather_s: maximum number of seconds for which a batch gathers uploads.
-            uniform: the source of random times: returns a float between two others.
+            uniform: the source of random times, a function that returns a float between two others.
             permute: the source of random orders.
             counters: counts batches for the metrics. The default is a new object, which nobody
                 reads.
@@ -238,8 +238,8 @@ class Mixer:
         """Send a batch once a thread is free, and pass the responses to all waiters.
 
         If a device has stopped waiting, it was told to send its upload again, so its upload is left
-        out of the batch. Otherwise, while a collector hangs, the relay would hold more and more
-        uploads, and then send them in older and older batches.
+        out of the batch. Otherwise, the relay would hold more and more uploads while a collector
+        hangs, and would then send outdated batches.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]

@@ -38,7 +38,9 @@ get the collector's response.
 """
 
 DEFAULT_HELD = 4096
-"""The default maximum of held uploads: enough for 400 a second, if each is held for 10 seconds."""
+"""The default maximum number of held uploads. It is enough for 400 uploads per second, if each is
+held for 10 seconds.
+"""
 
 MAX_HELD = 60_000
 """The maximum of --held. Each held upload needs a connection, and an address has 65,536 ports."""
@@ -51,7 +53,7 @@ class RelayConfig:
     Attributes:
         collector: the base URL of the collector, such as ``https://telemetry.example.com``.
         key: the secret of the relay key in the collector's access file.
-        state: the file that stores the stopped questions; see `collector.relay.stops`.
+        state: the file that stores the stopped questions (see `collector.relay.stops`).
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
@@ -117,7 +119,7 @@ They include the process's own files, and its connections to the collector.
 
 
 def serve(config: RelayConfig) -> None:
-    """Serve until a signal arrives; then send the held uploads and respond to their devices.
+    """Serve until a signal arrives. Then send the held uploads, and respond to their devices.
 
     Raises:
         ConfigError: if the address or the file of stops cannot be used, or the collector refuses

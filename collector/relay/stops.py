@@ -1,9 +1,9 @@
 """The stopped questions that a relay announces to devices, and how the relay learns of them.
 
 A *stop* is the announcement that a question is stopped. A device that has received a stop no longer
-answers the question, and forgets the stop only if its user opts out. If a collector could make a
-relay announce a stop to only one device, it could recognize this device by the reports that are
-missing. Therefore:
+answers the question. It forgets the stop only if its user opts out. Suppose that a collector could
+make a relay announce a stop to only one device. The collector could then recognize this device by
+the missing reports. Therefore:
 
 * The list that a relay announces does not depend on any upload or on the response to an upload. The
 relay reads the collector's registry at random times that it chooses itself, and every device gets
@@ -73,8 +73,8 @@ class Stops:
 
     Attributes:
         handed_out: the stops that every device receives, the earliest first.
-        listed_since: for each stop that is not announced yet, the time (Unix seconds) since which
-            every reading has listed the stop.
+        listed_since: the time (Unix seconds) since which every reading has listed a stop, for each
+            stop that is not announced yet.
 
     """
 
@@ -108,7 +108,7 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that are listed for long enough, but for which there is no space."""
+        """Return the stops that are listed for long enough, but for which the list has no space."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
@@ -230,7 +230,7 @@ class StopsFile:
         """Return the content of the file. If there is no file, no stops are known.
 
         Raises:
-            ConfigError: if the file is damaged or cannot be read; the message says what to do.
+            ConfigError: if the file is damaged or cannot be read. The message says what to do.
 
         """
         try:
@@ -282,7 +282,7 @@ class StopsReader:
             file: the file that stores the stops.
             get_registry: returns the collector's registry, or raises CollectorUnavailableError.
             clock: returns Unix seconds.
-            uniform: the source of random times: returns a float between two others.
+            uniform: the source of random times, a function that returns a float between two others.
 
         Raises:
             ConfigError: if the file cannot be used.

@@ -1,8 +1,8 @@
 """The script that counts an upload in one atomic step.
 
 If the store remembers the upload's id, the upload was counted before, and the script counts
-nothing. Otherwise, the script adds the accepted reports to their tallies and stores the id, or does
-neither.
+nothing. Otherwise, the script adds the accepted reports to their tallies and stores the id. It does
+both or neither.
 
 If no report of an upload is accepted, the store keeps nothing of it, not even its id. An id expires
 a day after the last window of the counted reports has closed.
@@ -11,8 +11,8 @@ Next to the id, the script stores which reports were counted. This takes one byt
 were counted, and otherwise at most MOST_BYTES. The store does not keep the reasons why the other
 reports were refused. If the upload is sent again, the collector determines the reasons again.
 
-The ids are stored in *buckets*, which are sorted sets of limited size. For each end of a window,
-the buckets form a tree; comments in the script explain it.
+The ids are stored in *buckets*, which are sorted sets of limited size. All buckets for the same end
+of a window form a tree, which comments in the script explain.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ UNKNOWN = "not a record of an upload"
 
 
 class Remembered(NamedTuple):
-    """The store's record of an upload of which at least one report was counted.
+    """The store's record of an upload with at least one counted report.
 
     Attributes:
         reports: the number of the upload's reports.
@@ -59,13 +59,13 @@ def pack(reports: int, counted: Sequence[int]) -> bytes:
     """Return the bytes that record which reports of an upload were counted.
 
     The first byte is the number of reports minus one. If all reports were counted, no bytes follow.
-    Otherwise, either the indexes of the counted reports follow or a bitmap of these indexes,
+    Otherwise, the indexes of the counted reports follow, either one by one or as a bitmap,
     whichever is shorter. For instance, if reports 0 and 2 of three reports were counted, the bytes
     are 2, 0 and 2.
 
     Args:
         reports: the number of reports in the upload, from 1 to 256.
-        counted: indexes of the reports that were counted, in ascending order; at least one index.
+        counted: the indexes of the counted reports in ascending order. There must be at least one.
 
     """
     head = bytes((reports - 1,))
@@ -117,19 +117,20 @@ Every bucket can have eight buckets below it. On the lowest level alone, the buc
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""How many seconds after the end of an allowance's day the store keeps its charged reports' number.
+"""The number of seconds for which the store keeps the number of charged reports after the
+allowance's day has ended.
 
 Even if the store's clock is almost a day ahead of the collector's, this number does not expire
 before the day has ended for the collector.
 """
 
 FIRST_ADDITION = 11
-"""The index (from 1) in the script's ARGV at which the tallies that get reports begin."""
+"""The index (from 1) of the first tally in the script's ARGV."""
 
 ARGUMENTS_AN_ADDITION = 3
 
 NOT_THE_STORE = "a shard does not belong to the store that this collector started with"
-"""The script's error for a shard without the store's name: it was emptied or replaced."""
+"""The script's error for a shard without the store's name, because it was emptied or replaced."""
 
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 """The first byte of the script's response.
@@ -142,7 +143,8 @@ follow.
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The reason to refuse a report that was refused the first time, but would be accepted now.
+"""The reason to refuse a report that was refused when its upload was counted, but would be accepted
+now.
 
 For instance, the registry now defines the report's edition. The report cannot be counted in the
 same upload, because the upload's id is remembered. This reason makes the device send the report
@@ -284,7 +286,7 @@ def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand
 
 
 def count_arguments(judgement: Judgement, shards: int, name: str) -> list[bytes | str | int]:
-    """Return the ARGV with which the script counts an upload; see `count_command`."""
+    """Return the ARGV with which the script counts an upload (see `count_command`)."""
     arguments: list[bytes | str | int] = [
         name,
         bytes.fromhex(judgement.upload),
@@ -303,8 +305,8 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
     """Parse the script's response.
 
     Returns:
-        The outcome of the upload. If nothing was counted because windows of the upload were closed
-        early, the names of these windows.
+        The outcome of the upload. The names of the windows that were closed early, if nothing was
+        counted because of them.
 
     """
     if answer[0] == OVER_QUOTA:
@@ -333,7 +335,7 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
 
 
 def _remembered(judgement: Judgement) -> bytes:
-    """Return the bytes to store next to the id; empty if no report is accepted."""
+    """Return the bytes to store next to the id. They are empty if no report is accepted."""
     if not judgement.additions:
         return b""
     refused = {index for index, _ in judgement.refused}
@@ -341,12 +343,13 @@ def _remembered(judgement: Judgement) -> bytes:
 
 
 def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
-    """Return the script's four arguments about the allowance.
+    """Return the four arguments of the script that describe the allowance.
 
     Uploads are distributed evenly over the shards, so each shard gets an equal part of the
-    allowance. But an upload is charged to one shard as a whole. Therefore the part is at least as
-    large as the largest upload, MAX_REPORTS, unless the whole allowance is smaller. For instance,
-    64 shards with an allowance of 6,400 reports permit 256 reports each, not 100.
+    allowance. However, a whole upload is charged to a single shard. Therefore the part is at least
+    as large as the largest upload, MAX_REPORTS, unless the whole allowance is smaller. For
+    instance, if 64 shards share an allowance of 6,400 reports, each permits 256 reports instead of
+    100.
     """
     allowance = judgement.allowance
     if allowance is None:

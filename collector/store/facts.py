@@ -1,10 +1,10 @@
-"""The facts of a store, and checks that decide whether the store can be used. Without IO.
+"""The facts of a store, and the checks that decide whether the store can be used. Without IO.
 
 The *facts* are basic properties of the store, such as the number of its shards (see `keys`).
 
-One fact is the number of the schema. A version of Hearsay gets a new number if older versions would
-misread the data that it stores. The number stays the same if the version only adds keys that older
-versions ignore.
+One fact is the number of the schema. If older versions would misread the data that a version of
+Hearsay stores, this version has a new number. If a version only adds keys that older versions
+ignore, the number stays the same.
 
 Another fact is the store's name. When a store is first used, its name is written to every shard. If
 a shard is emptied or replaced later, it does not have the name. Therefore, once the facts say that
@@ -33,13 +33,13 @@ APP_FIELD = "app"
 """The field with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""The field that exists once every shard has received the store's name, and the field's value.
+"""A field that is written once every shard has received the store's name, and the field's value.
 
 If the field exists, a shard without the name is considered lost.
 """
 
 IMPORTING, IMPORTED = "importing", "imported"
-"""The fields with the SHA-256 digest of a backup: during its import, and after the import."""
+"""The fields with the SHA-256 digest of a backup, during its import and after the import."""
 
 WAY_OUT = (
     "bring back its servers with their files, and start the collector again; or, to continue with the "
@@ -48,7 +48,7 @@ WAY_OUT = (
 
 
 class Purpose(Enum):
-    """The purpose of opening a store: to count uploads, only to read, or to import a backup."""
+    """The purpose for which a store is opened."""
 
     USE = auto()
     READ = auto()
@@ -59,12 +59,12 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
     """Refuse a store that was never used, has another schema, or contains only part of a backup.
 
     Args:
-        facts: the store's facts; empty if the store was never used.
+        facts: the store's facts. Empty if the store was never used.
         purpose: the purpose of opening the store. If the store contains only part of a backup, it
             may be opened to import the rest, but for no other purpose.
 
     Raises:
-        ConfigError: if the store cannot be used; the message says what to do.
+        ConfigError: if the store cannot be used. The message says what to do.
 
     """
     if SCHEMA_FIELD not in facts:
@@ -83,7 +83,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise of the collector that started last; ``fsync`` if none is recorded."""
+    """Return the promise of the collector that started last. The default is ``fsync``."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 
@@ -112,7 +112,7 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
 
 
 def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> None:
-    """Refuse a store whose facts are lost: a shard has the store's name, but there are no facts.
+    """Refuse a store whose facts are lost, although a shard has the store's name.
 
     Args:
         facts: the store's facts. A new store gets its facts before its shards get the name.
@@ -120,7 +120,7 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
         shard_names: for each shard, the store name that it has, or None.
 
     Raises:
-        ConfigError: if the facts are missing; the message also says which shards are lost.
+        ConfigError: if the facts are missing. The message also says which shards are lost.
 
     """
     if facts or not any(shard_names):
@@ -130,7 +130,7 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store whose parts are left on the servers; None if there is no name.
+    """Return the name of the store whose parts are left on the servers, or None without a name.
 
     The name in the facts is used only if the facts also say that every shard has received it.
     Otherwise, a collector may have mistaken the emptied servers for a new store, and written facts

@@ -1,4 +1,4 @@
-"""Prepares a store for use: checks its servers, and records its schema, shards, name and app.
+"""Prepares a store for use by checking its servers and recording its schema, shards, name and app.
 
 Each server must be able to keep the *promise*, which says how durably a report is stored before it
 is acknowledged (see `required_settings`).
@@ -32,7 +32,9 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""The number of random bytes in a store's name: enough that no two stores have the same name."""
+"""The number of random bytes in a store's name, which are enough that no two stores have the same
+name.
+"""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
@@ -42,9 +44,9 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
     A store that is opened only for reading is checked, but not changed.
 
     Raises:
-        ConfigError: if a server is too old or cannot keep the promise; if the store has another
-            schema, contains only a part of a backup, or has lost shards; or if the store is opened
-            for reading and was never used.
+        ConfigError: if a server is too old or cannot keep the promise. Also if the store has
+            another schema, contains only a part of a backup, has lost shards, or is opened for
+            reading although it was never used.
         StoreUnavailableError: if the store does not respond.
 
     """
@@ -128,14 +130,14 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 
 
 def accept_lost_shards(store: Shards) -> list[str]:
-    """Make lost shards a part of the store again, as empty shards.
+    """Make lost shards a part of the store again. They begin empty.
 
     Until the store's name is written to a shard, nothing is counted in it. Before that, this
     function closes all windows in the shard that are closed in the other shards. Afterwards,
     running collectors continue without a restart.
 
     Returns:
-        Descriptions of the data that is permanently lost, for people.
+        Descriptions of the permanently lost data, for people.
 
     Raises:
         ConfigError: if the servers contain parts of several stores.

@@ -50,7 +50,7 @@ class RedisStore:
 
     @property
     def layout(self) -> Layout:
-        """The store's number of shards, its nodes and its name, as far as they are known."""
+        """The number of shards, the nodes and the name of the store, as far as they are known."""
         return self.shards.layout
 
     def disconnect(self) -> None:
@@ -131,8 +131,8 @@ class RedisStore:
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        The tallies are complete only if the iterator reaches its end. Do not show them to readers:
-        from two states of a tally, a reader could compute which reports arrived in between. Readers
+        The tallies are complete only if the iterator reaches its end. Do not show them to readers.
+        From two states of a tally, a reader could compute which reports arrived in between. Readers
         get the tallies of `open_snapshot`, which change only once per interval.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
@@ -184,8 +184,8 @@ class RedisStore:
     ) -> Iterator[StoredTally]:
         """Yield tallies, and check at the end that no failover can undo what was read.
 
-        While a tally is being retired (deleted), no tally of the same metric and window is yielded,
-        for two reasons: the retired tally may already lack some counts; and if the other tallies
+        While a tally is being retired (deleted), no tally of the same metric and window is yielded.
+        There are two reasons. The retired tally may already lack some counts. If the other tallies
         were shown without it, a comparison with an earlier reading could reveal a small stratum.
 
         The names of tallies that are being retired are read after the index. If a name was removed
@@ -222,7 +222,7 @@ class RedisStore:
         return tuple(counts)
 
     def _members(self, name: str, answered: Answered | None = None) -> Iterator[frozenset[str]]:
-        """Yield, for each shard, the members of its set with a given name, such as CLOSED."""
+        """Yield the members of each shard's set with a given name, such as CLOSED."""
         for members in self.shards.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
             yield frozenset(member.decode() for member in members)
 

@@ -1,7 +1,7 @@
-"""The shards of a store on Redis or Valkey: sends commands to them, and detects lost shards.
+"""The shards of a store on Redis or Valkey. Sends them commands, and detects lost shards.
 
-A shard is one part of a store: a group of keys that are always on the same server. A shard that was
-emptied or replaced does not have the store's name. Results that combine all shards are then
+A shard is one part of a store. It consists of keys that are always on the same server. A shard that
+was emptied or replaced does not have the store's name. Results that combine all shards are then
 incomplete, so this module checks the names.
 
 All operations on a store send their commands through this module: counting and reading
@@ -58,14 +58,14 @@ class Logs:
         return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
 
     def _ask(self, address: Address, metric: Callable[[Connection], bool]) -> bool:
-        """Call a function with a connection to a server; return False if there is no response."""
+        """Call a function with a connection to a server. Return False if there is no response."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
             return metric(connection)
         return False
 
 
 def _is_busy(connection: Connection) -> bool:
-    """Ask a server to begin a rewrite; return whether it is still busy with an earlier rewrite."""
+    """Ask a server to begin a rewrite, and return whether it is still busy with an earlier one."""
     if setting(connection, "appendonly") != "yes":
         return False
     try:
@@ -80,7 +80,7 @@ def _has_failed(connection: Connection) -> bool:
 
 
 Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
-"""A function that returns the command for a shard, given the shard's number."""
+"""A function that takes the number of a shard, and returns the command for it."""
 
 SHARDS = 1
 """The number of shards of a new store on a single server.
@@ -107,7 +107,7 @@ class Layout(NamedTuple):
 
     Attributes:
         shards: the number of shards that the store was created with.
-        nodes: the addresses of the cluster's nodes; empty if the store is not on a cluster.
+        nodes: the addresses of the cluster's nodes. Empty if the store is not on a cluster.
         name: the store's name, which was chosen at random when the store was first used. Empty if
             the name is unknown, or if the shards do not have it yet.
 
@@ -262,7 +262,7 @@ class Shards:
         self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
-        """Return, for each shard, the store name that it has, or None.
+        """Return the store's name that each shard has, or None.
 
         Args:
             shards: the number of shards to ask.
@@ -271,7 +271,7 @@ class Shards:
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
-        """Write the store's name to those of the given shards that have no name."""
+        """Write the store's name to each given shard that has no name."""
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def facts(self) -> dict[str, str]:
@@ -290,7 +290,7 @@ class Shards:
             self.router.ask(PackedCommand.packed(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
 
     def index(self, answered: Answered | None = None) -> dict[str, int]:
-        """Return the index of tallies: each tally's number of symbols, by the tally's name.
+        """Return the index of tallies, which maps each tally's name to its number of symbols.
 
         Names have the form METRIC:EDITION:WINDOW.
         """
@@ -341,7 +341,7 @@ class Shards:
         return answers
 
     def _with_names(self, command: Command) -> list[PackedCommand]:
-        """Return two commands for each shard: the given one, and a query for the shard's name."""
+        """Return two commands for each shard, the given one and a query for the shard's name."""
         return [
             PackedCommand.packed(keys.prefix(shard), *words)
             for shard in range(self.number)

@@ -50,10 +50,10 @@ class StoredTally:
 
     Attributes:
         metric: the metric's name.
-        edition: the metric's edition, which determines the meaning of the reports.
+        edition: the edition of the metric, which determines the meaning of the reports.
         window: the window's name, such as 2026-W47.
         closed: whether the tally can no longer change.
-        counts: the number of reports of each symbol: m integers if there are m symbols.
+        counts: the number of reports of each symbol. If there are m symbols, there are m integers.
 
     """
 
@@ -96,7 +96,7 @@ class TallyStore(Protocol):
     """
 
     def count(self, judgement: Judgement) -> CountedUpload:
-        """Count an upload in one atomic step, unless its id is remembered; return its verdict.
+        """Count an upload in one atomic step, unless its id is remembered. Return its verdict.
 
         A report for a window that was closed early is refused, even if the judgement accepts it. If
         at least one report is counted, the store remembers the upload's id. Otherwise, it keeps
@@ -143,7 +143,7 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        The tallies are complete and final only if the iterator reaches its end: if the store has
+        The tallies are complete and final only if the iterator reaches its end. If the store has
         lost a part of them, the error may be raised only after the last tally.
         """
 
@@ -154,8 +154,8 @@ class TallyStore(Protocol):
         snapshots were more frequent, these could be single reports.
 
         Args:
-            interval_s: minimum number of seconds between two snapshots; 0 in a trial, whose reports
-                need no protection.
+            interval_s: the minimum number of seconds between two snapshots. 0 in a trial, whose
+                reports need no protection.
             left_out: the windows to leave out, which must include all closed windows.
             now_s: the current time (Unix seconds).
 

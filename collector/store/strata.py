@@ -39,14 +39,14 @@ With fewer reports, intervals would be useless, and people in the stratum could 
 
 
 def own_editions(registry: Registry) -> OwnEditions:
-    """Map each edition that a registry defines to its question's own edition; see `OwnEditions`."""
+    """Map each edition in a registry to its question's own edition (see `OwnEditions`)."""
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
 
 
 def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_s: int) -> list[str]:
-    """Return the editions that have tallies in open windows, but are not defined in a registry.
+    """Return the editions that have tallies in open windows but are not defined in a registry.
 
     Each edition is written METRIC:EDITION. Devices may still send reports of these editions.
 
@@ -68,7 +68,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 
 
 def lost_words(lost: Iterable[str]) -> str:
-    """Return the error message about editions that devices report but that would not be counted."""
+    """Return the error message about reported editions that would not be counted."""
     return (
         f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history defines, "
         "so these reports would be refused. Add the registry of their release to the history: "
@@ -77,10 +77,10 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield the tallies that readers may get, in which small strata are folded.
+    """Yield the tallies that readers may get. Small strata are folded in them.
 
     Args:
-        tallies: the tallies, in any order, each once.
+        tallies: the tallies in any order. Each occurs once.
         known: the editions that the store remembers, and those of the registry.
 
     """
@@ -130,13 +130,13 @@ def _is_shown(stratum: StoredTally) -> bool:
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether there are no others, or they have enough reports to hide each folded stratum."""
+    """Whether there are no others, or enough of their reports to hide each folded stratum."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 
 
 def _size(tally: StoredTally) -> tuple[int, str]:
-    """Return the sort key of a stratum: its reports and, for strata of equal size, its edition."""
+    """Return the sort key of a stratum, which is its number of reports, and then its edition."""
     return _reports(tally), tally.edition
 
 

@@ -21,7 +21,7 @@ class TallyMemory(NamedTuple):
     Every symbol is assumed to be reported.
 
     Attributes:
-        shards: the number of the store's shards; each has a part of every tally.
+        shards: the number of the store's shards. Each has a part of every tally.
         needed_bytes: the memory that all shards need together.
         largest: the name of the metric whose tallies need the most memory.
         is_new: whether the store does not exist yet. `shards` is then the number of shards that a
@@ -67,8 +67,8 @@ def require_memory(store: Shards, registry: Registry) -> None:
     for example after a restart.
 
     Raises:
-        ConfigError: if the tallies would not fit; the message says how much memory they need and
-            how much there is, and what to do.
+        ConfigError: if the tallies would not fit. The message says how much memory they need, how
+            much there is, and what to do.
         StoreUnavailableError: if a server does not respond.
 
     """
@@ -77,7 +77,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
 
 
 def free_bytes(connection: Connection) -> int:
-    """Return how many bytes of memory a server has left for tallies; 0 for a replica."""
+    """Return the memory that a server has left for tallies, in bytes. It is 0 for a replica."""
     memory = _memory_for_tallies(connection)
     return 0 if memory is None else max(0, memory.most_bytes - memory.used_bytes)
 
@@ -88,5 +88,5 @@ def _most_bytes(connection: Connection) -> int:
 
 
 def _memory_for_tallies(connection: Connection) -> Memory | None:
-    """Return the memory of a server; None for a replica, which only copies its master's data."""
+    """Return the memory of a server, or None for a replica, which only copies its master's data."""
     return memory_of(connection) if info(connection, "replication")["role"] == "master" else None
