@@ -151,7 +151,7 @@ class Walk:
         if (ratio, delta) != (claim.ratio, claim.delta):
             self._mismatches.append("the proved epsilon or delta differs from the declared one")
         if request and (ratio is None or ratio > request.odds or delta > request.delta):
-            self._mismatches.append("a report reveals more than the metric's definition allows")
+            self._mismatches.append("it reveals more than the metric's definition allows")
         uneven = max(self._coins.values(), key=len)
         if len(uneven) != 1:
             self._mismatches.append(

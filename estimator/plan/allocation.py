@@ -71,8 +71,8 @@ can represent it.
 """
 
 RESOLVED: Final = 2.0**-100
-"""A tiny fraction of a variance. It replaces a difference of variances that is 0 or negative, which
-would lead to a division by zero. At every valid epsilon, noise has a larger variance.
+"""The least noise that is assumed, as a fraction of a metric's variance. It prevents divisions by
+zero. At every valid epsilon, the noise is larger.
 """
 
 ROUNDS: Final = 8

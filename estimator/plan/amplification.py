@@ -162,8 +162,8 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
         reports: as for `shuffled_epsilon`.
         blanket: as for `shuffled_epsilon`.
         dishonest: as for `shuffled_epsilon`.
-        tail: the probability of the largest values of a sum, and of the smallest, that are ignored.
-            Delta is increased by this probability.
+        tail: the total probability of the values that are ignored at each end of a sum's
+            distribution. It is added to delta.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.

@@ -181,7 +181,7 @@ def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds
     result = _run("--registry", registry, "--metric", "dark_mode")
     assert result.exit_code == 1
-    assert result.stderr == "refused: dark_mode, one report: a report reveals more than the metric's definition allows\n"
+    assert result.stderr == "refused: dark_mode, one report: it reveals more than the metric's definition allows\n"
 
 
 def label_in_the_clear(_device: Metric, answer: object, _coins: Coins) -> int:
