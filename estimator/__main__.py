@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def conformance() -> None:
-    """Run the script ``hearsay-conformance``: the same as ``hearsay-estimator conformance``."""
+    """Run ``hearsay-conformance``, a short form of ``hearsay-estimator conformance``."""
     _run(["conformance", *sys.argv[1:]])
 
 

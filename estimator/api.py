@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from estimator.scikit_learn import LearnedClassifier, LearnedRegressor
 
 RANGE_PARTS: Final = 3
-"""The length of a requested range, such as ``("startup_ms", 2000, 5000)``."""
+"""The number of elements of a requested range, such as ``("startup_ms", 2000, 5000)``."""
 
 
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
-    """Read the file of a model as an already fitted scikit-learn estimator.
+    """Read a model's file, and return the model as a fitted scikit-learn estimator.
 
     The estimator's methods take an ``X`` with one column for each feature, in the order of
     ``feature_names_in_``.
@@ -89,8 +89,8 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
 
     Args:
         registry: the definitions shipped with the app, or the path of their file.
-        tallies: the path of a file with the body of a collector's response to ``/v1/tallies``, or
-            `Tally` objects. None to fetch the tallies from a collector.
+        tallies: `Tally` objects, or the path of a file that contains a collector's response to
+            ``/v1/tallies``. None to fetch the tallies from a collector.
         collector: the URL of a collector from which to fetch the tallies. It must be ``https://``
             unless the collector runs on this machine.
         token: the secret of a read key of that collector. None to read it from the environment
@@ -129,8 +129,8 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         CollectorDownError: if the collector cannot be reached or is unavailable.
         RegistryError: if the registry's file cannot be used.
         RequestError: if the share of a range cannot be estimated for its metric, if no metric of
-            texts allows a candidate's letters, or if ``installs`` is given without the ``asked``
-            that it needs.
+            texts allows a candidate's letters, or if ``installs`` needs ``asked``, which is
+            missing.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         TypeError: if ``candidates`` is a single text instead of a list, if a range is not a name
             and two numbers, or if ``first``, ``last`` or ``since`` is neither a text nor a date.
@@ -181,7 +181,7 @@ def _read(
     *,
     preliminary: bool,
 ) -> Fetched:
-    """Return tallies from a collector, given as URL and token; otherwise from a file or memory."""
+    """Read tallies from a collector, a file or memory. A collector comes with its token."""
     if source is not None:
         collector, token = source
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
@@ -254,7 +254,7 @@ def check_model(registry: Registry, name: str) -> None:
 
 
 def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
-    """Return, as JSON, the model learned from the last window with enough reports.
+    """Return the model of the last window with enough reports, as JSON.
 
     Args:
         report: the report that contains the estimates of the metric.

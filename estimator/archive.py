@@ -63,7 +63,7 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""A file by which a folder is recognized as that of an archived window."""
+"""A file that the folder of every archived window contains, and by which it is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of each selected closed window that is not archived yet, oldest first."""
+    """Return the tallies of selected closed windows that are not archived yet, oldest first."""
     windows: dict[Window, list[Tally]] = {}
     for tally in tallies:
         if tally.closed and selection.spans(tally.window):
@@ -307,7 +307,7 @@ def _report_of(
 ) -> EstimateReport:
     shown = replace(request, highlights=True)  # the window's page begins with the main results
     report = make_report(registry, tallies, request=shown, advance=advance)
-    if not report.metrics:  # a folder is final, but the registry may be corrected
+    if not report.metrics:  # write no final folder, because a corrected registry may help
         raise UnfitTallyError(_why_nothing(report))
     return report
 
@@ -317,7 +317,7 @@ def _is_before(earlier: Window, window: Window) -> bool:
 
 
 def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
-    """Return how answers changed up to a window that is not archived yet, since archived ones."""
+    """Return the changes of answers from archived windows to a window that is not archived yet."""
     metrics = apart(registry).metrics
     changes = changes_of(in_order(chain.from_iterable(estimates.values()), metrics), metrics)
     return [each for each in changes if each.last == window.text]
@@ -382,11 +382,11 @@ def recent_estimates(
     is_damaged: Callable[[Window], object] = lambda _: None,
     known: Estimates = MappingProxyType({}),
 ) -> Estimates:
-    """Return the estimates of the newest windows of each kind, for editions in the registry.
+    """Return the estimates of the newest windows of each kind, except editions not in the registry.
 
     If a report cannot be read, perhaps because another version of Hearsay wrote it, its window is
-    left out and passed to ``is_damaged``. For a window in ``known``, the estimates in ``known`` are
-    used, and the report is not read.
+    left out and passed to ``is_damaged``. The reports of windows in ``known`` are not read, because
+    their estimates are in ``known``.
     """
     estimates: dict[Window, Sequence[MetricEstimate]] = {}
     left = dict.fromkeys(WindowKind, MOST_BYTES)

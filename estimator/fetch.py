@@ -30,7 +30,7 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 
 
 def token_of_environment() -> str:
-    """Return the secret of a read key, from an environment variable or from a file.
+    """Read the secret of a read key from an environment variable or from a file.
 
     Raises:
         ValueError: if no secret is set, if both variables are set, or if an HTTP header cannot
@@ -57,7 +57,7 @@ def checked_token(token: str, problem: str) -> str:
 
     Args:
         token: the secret.
-        problem: the message of the error that is raised for such a secret.
+        problem: the error message for a secret that an HTTP header cannot contain.
 
     Raises:
         ValueError: if an HTTP header cannot contain the secret.

@@ -67,7 +67,7 @@ def replace_file(path: Path, text: str) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove unfinished files of killed runs. The caller must prevent concurrent runs.
+    """Remove unfinished files of killed runs. No other run may be writing to the folder.
 
     Raises:
         OSError: if a file cannot be removed.

@@ -3,8 +3,8 @@
 ```
 PUBLIC/index.html  index.json       the latest result of every public question; link to a question
                                     as index.html#q-NAME
-PUBLIC/metrics/NAME.json            a report on all windows of a question, including its strata and
-                                    its former editions; load_report reads this file
+PUBLIC/metrics/NAME.json a report on all windows of a question, its strata and its former editions;
+                                    load_report reads this file
 PUBLIC/.lock                        locked while a run is writing
 ```
 
@@ -47,8 +47,8 @@ NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
 """The text in place of a question's answer if no window has enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
-"""The figures that are published for each tally. Figures that an operator requests for the archive
-with ``--with`` are not published.
+"""The request for the published figures. It ignores ``--with``, by which an operator requests more
+figures for the archive.
 """
 
 

@@ -29,7 +29,7 @@ class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         self.n_features_in_ = len(self.feature_names_in_)
 
     def fit(self, X: object, y: object = None) -> _Learned:  # noqa: ARG002, N803 as everywhere in scikit-learn
-        """Do nothing and return the object itself: the model was already learned from reports."""
+        """Do nothing and return the object itself, because the model is already trained."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

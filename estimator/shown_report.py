@@ -29,7 +29,7 @@ class ShownReport(EstimateReport, frozen=True):
         return cls(**asdict(report))
 
     def summary(self) -> str:
-        """Return one line per question: the answer with its interval, and the number of reports."""
+        """Return one line per question, with the answer, its interval and the number of reports."""
         answers, participation = _answers(self)
         lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
@@ -57,7 +57,7 @@ class _Answer(NamedTuple):
         metric: the question's name.
         window: the window of the answer, with the word "preliminary" if the window is still open.
         answer: the estimated answer of the population, in a sentence or two.
-        reports: the number of reports, with its noun.
+        reports: the number of reports, as a text such as ``1,204 reports``.
 
     """
 

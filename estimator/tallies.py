@@ -32,12 +32,11 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of 64-bit integers, in which counts are stored to save memory.
-"""
+"""The type code of arrays of 64-bit integers. Counts are stored in such arrays to save memory."""
 
 MOST_BYTES: Final = 2**32
-"""The maximum number of bytes of a response or a file. Reading so many bytes takes about a minute,
-but little memory, because only one line is in memory at a time.
+"""The maximum number of bytes in a response or a file. Reading them takes about a minute. It takes
+little memory, because only one line is in memory at a time.
 """
 
 MOST_TALLIES: Final = 10**5
@@ -57,13 +56,13 @@ limit equals about a million reports from every person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""Lines of up to this many bytes are always allowed. The registry's metrics may need less, but
-their older editions may have had more symbols.
+"""Lines of up to this many bytes are always allowed, even if no metric in the registry needs such
+long lines. An older edition of a metric may have had more symbols.
 """
 
 BYTES_A_SYMBOL: Final = 28
-"""The maximum number of bytes of a symbol and its count in a line: 8 digits for the symbol, 16 for
-the count, plus separators.
+"""The maximum number of bytes that one symbol and its count take in a line. The symbol has up to 8
+digits and the count up to 16; the rest are separators.
 """
 
 FEWER: Final = "read fewer windows, with --from and --to"
@@ -79,9 +78,8 @@ hundred such bytes.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""The powers of ten from 10 to 10**18. The number of digits of a whole number is one more than the
-number of powers up to it. For instance, 345 has 3 digits, because two powers, 10 and 100, are at
-most 345.
+"""The powers of ten from 10 to 10**18. They give the number of digits of a whole number. For
+instance, two powers, 10 and 100, are at most 345, so 345 has one digit more than two.
 """
 
 STDIN = Path("-")
@@ -100,9 +98,9 @@ class Tally:
         edition: the 12 hex digits of the edition, which identify the meaning of the reports.
         window: the window of the answers.
         closed: whether the tally can no longer change.
-        reports: n, the sum of the counts.
-        counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of those
-            symbols, in the same order.
+        reports: the number of reports, which is the sum of the counts.
+        counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of only
+            those symbols, in the same order.
         symbols: if the collector left out symbols without reports, the remaining symbols in rising
             order; otherwise None.
 
@@ -155,7 +153,7 @@ def _every(_: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits for reading tallies, and the selected windows.
+    """The limits for reading tallies, and the windows to read.
 
     Attributes:
         line_bytes: the maximum length of a line.
@@ -177,7 +175,7 @@ class Bounds:
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
-        """Yield the lines, without line ends, of a text that arrives in pieces.
+        """Yield the lines of a text that arrives in pieces, without their line ends.
 
         Only one line is in memory at a time, in a single copy.
 
@@ -218,8 +216,8 @@ class Extent:
         """Add the size of one tally.
 
         Args:
-            counts: how many counts and symbols the tally has.
-            reports: how many reports the tally has.
+            counts: the number of counts plus the number of listed symbols.
+            reports: the number of reports.
 
         Raises:
             TalliesError: if a limit is exceeded; the message says which.

@@ -1,4 +1,4 @@
-"""Functions that format values and numbers of things as text for people, in all reports."""
+"""Functions that format values and counts as text for people, in all reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_LABEL: Final = 80
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of ``number`` things to list: ``most``, or all if there are fewer.
+    """Return how many of ``number`` things to list, which is ``most`` or, if there are fewer, all.
 
     If only one thing would be left out, list it too, because "and 1 more" takes as much space.
     """
@@ -46,7 +46,7 @@ def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 the 
 
 
 def cell_of(value: Any) -> str:  # noqa: ANN401 the value that a figure describes
-    """Return a value as text for programs: like `label_of`, but never cut."""
+    """Return a value as text for programs, which is never cut."""
     return label_of(value, sys.maxsize)
 
 

@@ -48,7 +48,7 @@ answer. If a statistic has only one figure, such as a mean, the figure has no la
 """
 
 NO_LABEL: Final = UNSET
-"""The label of a figure that is the only one of its statistic."""
+"""The label of a statistic's only figure."""
 
 NOTHING: Final = np.zeros(0)
 """An empty column of `Figures`, for a quantity that none of the figures has."""
@@ -83,14 +83,14 @@ class Estimate(Record, frozen=True):
     estimate: Annotated[
         float | None,
         says(
-            "the unbiased estimate. It may lie outside the possible range, because clipping "
-            "would bias it. None without reports."
+            "the unbiased estimate. It may lie outside the possible range, because clipping it "
+            "would cause bias. None if there are no reports."
         ),
     ]
     standard_error: Annotated[
         float | None,
         says(
-            "the standard error of the unbiased estimate; above 0. None without reports, and "
+            "the standard error of the unbiased estimate; above 0. None if there are no reports, and "
             "for the figures of a distribution."
         ),
     ]
@@ -122,7 +122,7 @@ class Estimate(Record, frozen=True):
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a point, because hardly any population explains the tally."""
+        """Whether the interval is a point because hardly any population could produce the tally."""
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:
@@ -148,7 +148,7 @@ class Estimate(Record, frozen=True):
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
         """Return the estimate as a figure with a label.
 
-        The only figure of a statistic needs none.
+        A statistic's only figure needs no label.
         """
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
@@ -162,14 +162,14 @@ class Figure(Estimate, frozen=True, kw_only=True):
         FigureLabel,
         says(
             "the label of the figure, such as an answer; its statistic determines the type. "
-            "Omitted for the only figure of its statistic, such as a mean; null for no answer."
+            "Omitted for the only figure of its statistic, such as a mean. Null means no answer."
         ),
     ] = NO_LABEL
     p_value: Annotated[
         float | None,
         says(
             "for a difference, the probability that chance alone causes a difference at least this large. Omitted "
-            "for other figures, and with too few reports."
+            "for other figures, and if there are too few reports."
         ),
     ] = None
     p_value_corrected: Annotated[float | None, says("the p-value, corrected for all comparisons in the report.")] = None
@@ -225,7 +225,7 @@ class Figures:
     def unknown(cls, labels: Sequence[FigureLabel], least: float = 0.0, greatest: float = 1.0) -> Figures:
         """Return the figures of a tally without reports.
 
-        Intervals cover ``least`` to ``greatest``.
+        Every interval extends from ``least`` to ``greatest``.
         """
         return cls(labels, np.full(len(labels), least), np.full(len(labels), greatest))
 
@@ -280,7 +280,7 @@ class Figures:
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return the share of sets that contain each value, from the shares of reports about it.
+        """Return the share of sets that contain each value, computed from the shares of reports.
 
         A device pads its set with dummies to ``most`` elements, and reports a random one. Each
         share is therefore ``most`` times the share of reports about the value. ``most`` is 1 if
@@ -293,7 +293,7 @@ class Figures:
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            maximum_likelihood=NOTHING,  # that of drawn elements is not that of sets
+            maximum_likelihood=NOTHING,  # known only for drawn elements, not for sets
             shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
@@ -314,12 +314,12 @@ def _cells(column: Floats, figures: int) -> list[float | None]:
 class Scale:
     """A scale on which answers are averaged. This base class averages the answers themselves.
 
-    A mean on the scale is converted to a figure in the unit of the answers, and back. For this base
-    class, both are the same.
+    The methods convert a mean on the scale to a figure in the unit of the answers, and back. In
+    this base class, both are equal.
 
     Attributes:
-        is_relative: whether an error on the scale is a relative error, as for logarithms: a
-            fraction of 1 + the figure.
+        is_relative: whether an error on the scale is a relative error of 1 + the figure, as for
+            logarithms.
 
     """
 
@@ -339,7 +339,7 @@ class Scale:
         return low, high
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return the change of each figure per unit of its mean on the scale (a derivative)."""
+        """Return the derivative of each figure with respect to its mean on the scale."""
         return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
@@ -385,9 +385,9 @@ class LogScale(Scale):
         return 1 + figures
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:
-        """Return the geometric mean, minus 1, for a mean of logarithms.
+        """Convert a mean of logarithms to the geometric mean, minus 1.
 
-        Its standard error is a first-order approximation.
+        The standard error is a first-order approximation.
         """
         least, greatest = self.inner_ends(ends)
 
@@ -402,7 +402,7 @@ class LogScale(Scale):
         return replace(mean, estimate=estimate, standard_error=error, low=low, high=high)
 
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:
-        """Return how far geometric means may have moved, if the means of logarithms have moved.
+        """Return how far fabricated reports may have moved geometric means down and up.
 
         Arguments are as for `Scale.moves`.
         """

@@ -1,4 +1,4 @@
-"""Groups of figures, one for each statistic, and the methods of records that contain groups."""
+"""Groups of figures. A group contains all figures of one statistic."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class FigureGroup(Record, frozen=True):
     unit: Annotated[
         str,
         says(
-            "the unit of the figures, such as ms; for a variance, the square of the answers' unit. Empty for shares, "
-            "and if the registry names no unit."
+            "the unit of the figures, such as ms. The unit of a variance is the square of the answers' unit. Empty "
+            "for shares, or if the registry names no unit."
         ),
     ] = ""
     ends: Annotated[Ends | None, says("the smallest and the largest possible figure. None if they are unbounded.")] = (
@@ -60,7 +60,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def told(self) -> list[int]:
-        """The positions of the figures whose changes are told: of yes and no, only those of yes."""
+        """The positions of the figures whose changes are described, such as yes but not also no."""
         labels = self.figures.labels
         within = [label[-1] if isinstance(label, tuple) and self.about.members else label for label in labels]
         is_yes_or_no = set(map(type, within)) == {bool}
@@ -90,7 +90,7 @@ class Figured:
         return next((group for group in self.groups if group.statistic == statistic), None)
 
     def figures(self, statistic: str) -> Figures:
-        """Return the figures of a statistic; no figures if the record lacks it."""
+        """Return the figures of a statistic, or empty `Figures` if the record lacks it."""
         group = self.group(statistic)
         return Figures.from_rows(()) if group is None else group.figures
 
@@ -101,12 +101,12 @@ class Figured:
 
     @property
     def estimates(self) -> Figures | None:
-        """The shares of the values, or None without shares."""
+        """The shares of the values. None if the record has no shares."""
         return self.figures("share") or None
 
     @property
     def mean(self) -> Figure | None:
-        """The mean of the answers, or None without a mean."""
+        """The mean of the answers. None if the record has no mean."""
         means = (group for group in self.groups if group.about.is_mean)
         return next((group.figures[0] for group in means), None)
 
@@ -123,7 +123,7 @@ class Figured:
 
     @property
     def leading(self) -> FigureGroup | None:
-        """The group with the figure that answers the question, or None."""
+        """The group with the figure that answers the question. None if there is no such figure."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]
         return max(led, key=lambda group: group.about.headline, default=None)
 

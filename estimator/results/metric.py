@@ -42,7 +42,7 @@ class LearnedModel(Record, frozen=True, kw_only=True):
     """A learned model: the intercept and the weights of features that predict a label.
 
     The prediction is the sum of the intercept and the weighted features. For a yes-or-no label,
-    this sum is the log-odds of yes. For a number, it is the number.
+    this sum is the log-odds of yes. For a numeric label, it is the predicted number.
     """
 
     mechanism: Annotated[
@@ -52,7 +52,7 @@ class LearnedModel(Record, frozen=True, kw_only=True):
     norm: Annotated[
         float | None,
         says(
-            "the maximum length of a vector of scaled features. Longer vectors are shortened to this length. None for "
+            "the maximum length (norm) of a vector of scaled features. Longer vectors are scaled down to it. None for "
             "crosses."
         ),
     ]
@@ -85,7 +85,7 @@ class ModelFile(Record, frozen=True, kw_only=True):
     model: Annotated[str, says("the name of the metric.")]
     edition: Annotated[str, says("the edition of the question, as hexadecimal digits.")]
     window: Annotated[str, says("the window of the reports.")]
-    reports: Annotated[int, says("the number of reports that the model was learned from.")]
+    reports: Annotated[int, says("the number of reports that the model was trained on.")]
     label: Annotated[
         dict[str, str],
         says("the kind of the label: ``boolean``, or ``number`` with the ends ``low`` and ``high`` of its range."),
@@ -95,8 +95,8 @@ class ModelFile(Record, frozen=True, kw_only=True):
 
 PARTICIPATION_CONFIDENCE: Final = 0.998
 """The confidence of the interval of the number of participating devices. Bounds on the figures of
-all installations use only the lower end of this interval. It is above the true number in at most
-one of a thousand tallies, so these bounds are wrong in at most 0.1% more tallies.
+all installations use only the lower end of this interval. In at most 0.1% of tallies, the lower end
+is above the true number. Therefore, at most 0.1% more of these bounds are wrong.
 """
 
 MOST_COUNTED: Final = 2**53
@@ -109,9 +109,9 @@ the privacy loss.
 
 
 class Cluster(Record, frozen=True, kw_only=True):
-    """One cluster: answers that lie close together."""
+    """One cluster of answers, which lie close together."""
 
-    share: Annotated[Estimate, says("the share of devices that gave one of these answers.")]
+    share: Annotated[Estimate, says("the share of devices whose answer is in the cluster.")]
     stability: Annotated[float, says("how well resampled tallies reproduce the cluster, from 0 to 1.")]
     values: Annotated[
         tuple[Label, ...], says("the answers in the cluster, in the domain's order; empty for a number.")
@@ -138,7 +138,7 @@ class Clusters(Record, frozen=True):
 
 
 class Move(Record, frozen=True):
-    """How far fabricated reports could have moved an unbiased estimate, at most."""
+    """The maximum distance by which fabricated reports could have moved an unbiased estimate."""
 
     statistic: Annotated[str, says("the statistic of the figure.")]
     down: Annotated[float, says("the largest decrease.")]
@@ -162,11 +162,11 @@ class RangeTest(Record, frozen=True):
     statistic: Annotated[
         float,
         says(
-            "twice the log-likelihood ratio between the tally's own frequencies and the likeliest law; for texts and "
-            "vectors, Pearson's chi-square statistic."
+            "twice the log-likelihood ratio between the tally's own frequencies and the likeliest distribution in the "
+            "range. For texts and vectors, Pearson's chi-square statistic."
         ),
     ]
-    p_value: Annotated[float, says("the probability of a statistic at least this large under the likeliest law.")]
+    p_value: Annotated[float, says("the probability of a statistic at least this large under the likeliest distribution.")]
     drawn: Annotated[
         int,
         says("the number of simulated tallies; 0 if the p-value needs no simulation."),
@@ -185,16 +185,16 @@ class Fakes(Record, frozen=True, kw_only=True):
 class TakingPart(Figure, frozen=True, kw_only=True):
     """The number of participating devices in a window, with an interval of 99.8% confidence.
 
-    It follows from the number of reports and the share of devices that are asked. It is assumed
-    that each asked device has budget left and sends one report. Devices that recorded nothing for
-    the question are not included.
+    It is estimated from the number of reports and the share of devices that are asked. The estimate
+    assumes that each asked device has budget left and sends one report. Devices that recorded
+    nothing for the question are not included.
     """
 
     asked: Annotated[float, says("the share of devices that the schedule asks in the window.")]
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on the figures of all installations, valid for any answers of those without a report.
+    """Bounds on the figures of all installations, whatever those without a report would answer.
 
     A bound is an interval without an estimate. Only some of the question's figures have bounds.
     """
@@ -207,7 +207,7 @@ class AmongAll(Record, Figured, frozen=True, kw_only=True):
 
 
 class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
-    """The privacy loss that the publication of tallies causes to a device in them."""
+    """The privacy loss of a device whose report is counted in a published tally."""
 
     delta: Annotated[
         float,
@@ -220,7 +220,7 @@ class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
 
 
 class Composed(Record, frozen=True):
-    """The privacy loss that all closed tallies of one window cause together."""
+    """The joint privacy loss from all closed tallies of one window."""
 
     window: Annotated[str, says("the name of the window.")]
     tallies: Annotated[
@@ -243,11 +243,11 @@ class LeastShare(Record, frozen=True):
     """The smallest share that a text of a certain length needs to be found 9 times out of 10."""
 
     letters: Annotated[int, says("the number of letters in the text.")]
-    share: Annotated[float | None, says("the smallest share. None if no share is found in 9 of 10 draws.")]
+    share: Annotated[float | None, says("the smallest share. None if no share is large enough.")]
 
 
 class TextFindings(Record, frozen=True, kw_only=True):
-    """Details of the discovery of texts: how certain the texts are, and which the list may lack."""
+    """Details on how certain the discovered texts are, and which texts may have been missed."""
 
     candidates: Annotated[int, says("the number of texts tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
@@ -267,23 +267,23 @@ class TextFindings(Record, frozen=True, kw_only=True):
     sharing: Annotated[
         tuple[str, ...],
         says(
-            "the named texts that share a cell with another named text in some group. Changes of their shares are not "
-            "tested."
+            "the named texts that some group hashes to the same cell as another named text. Changes of their shares "
+            "are not tested."
         ),
     ] = ()
     least: Annotated[
         tuple[LeastShare, ...],
         says(
             "the smallest share at which a short text is found, and the smallest share at which a text of maximum "
-            "length is found. Empty without reports, and if the question does not discover texts."
+            "length is found. Empty if there are no reports or no texts are discovered."
         ),
     ] = ()
     max_length: Annotated[int, says("the maximum number of letters of a reported text.")]
     made_up: Annotated[
         int | None,
         says(
-            "on request, the number of fabricated reports that suffice to list a text that no device has; otherwise "
-            "None."
+            "on request, the number of fabricated reports that could add a text that no device has to the list. "
+            "Otherwise None."
         ),
     ] = None
 
@@ -296,8 +296,8 @@ class MetricFacts(Record, frozen=True, kw_only=True):
     edition: Annotated[str, says("12 hex digits that identify the meaning of the metric's reports.")]
     kind: Annotated[str, says("the kind of the metric, such as ``boolean`` or ``category``.")]
     mechanism: Annotated[str, says("the name of the mechanism.")]
-    epsilon: Annotated[float, says("the epsilon of one report, rounded up from the channel's integers.")]
-    delta: Annotated[float, says("the delta of one report, rounded up from the channel's integers.")]
+    epsilon: Annotated[float, says("the epsilon of one report, rounded up.")]
+    delta: Annotated[float, says("the delta of one report, rounded up.")]
     unit: Annotated[str, says("the unit of the metric's numbers, such as ms; empty if the registry names no unit.")] = (
         ""
     )
@@ -365,7 +365,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
         Independence | None,
         says(
             "the test of independence for a pair of questions. None for other questions, and "
-            "with too few reports for the test."
+            "if there are too few reports for the test."
         ),
     ] = None
     texts: Annotated[
@@ -378,14 +378,14 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     covariance: Annotated[
         tuple[tuple[float, ...], ...] | None,
         says(
-            "on request, the covariance matrix of the shares of the channel's inputs, as rows, if there are at most "
-            "`MOST_VALUES` inputs. For a set, the inputs are the drawn members, and the dummy comes last. Otherwise "
-            "None."
+            "on request, the covariance matrix of the shares of the channel's inputs, as a list of rows. The inputs "
+            "for a set are its possible members and, last, the dummy. None if not requested, or if there are more "
+            "than `MOST_VALUES` inputs."
         ),
     ] = None
     central: Annotated[
         Central | None,
-        says("on request, the privacy loss from the tally if no other data is published. Otherwise None."),
+        says("on request, the privacy loss of a device if only this tally is published. Otherwise None."),
     ] = None
     fakes: Annotated[Fakes | None, says("on request, the possible effect of fabricated reports. Otherwise None.")] = (
         None
@@ -402,7 +402,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     ] = None
     among_all: Annotated[
         AmongAll | None,
-        says("on request, bounds on the figures of all installations. None without a request or without reports."),
+        says("on request, bounds on the figures of all installations. None if not requested or without reports."),
     ] = None
 
     @property

@@ -1,4 +1,4 @@
-"""A report: the request for it, and all its figures, changes and highlights.
+"""The data of a report, and the request for a report.
 
 Highlights are the results that a page or a table shows first.
 """
@@ -17,12 +17,12 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""The maximum number of values of a category that are shown. Those with the largest shares are
-shown.
+"""The maximum number of values of a category that are shown. If there are more, the values with the
+largest shares are shown.
 """
 
 MOST_EFFECTS: Final = 6
-"""The maximum number of pairs of strata for each question in tables and pages.
+"""The maximum number of pairs of strata that tables and pages show for each question.
 
 JSON and CSV contain all pairs.
 """
@@ -38,29 +38,30 @@ added or removed, or changes its meaning, so that older readers refuse the new s
 """
 
 POPULATION: Final = "taking-part"
-"""The name of the population that all figures describe: the participating devices. Standard errors
-and intervals treat these devices as a random sample of it.
+"""The name of the population that all figures describe, which is that of participating devices.
+Standard errors and intervals treat the devices that sent reports as a random sample of it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The options of a report: which figures are computed in addition to the estimates.
+    """The options of a report, such as the figures to compute in addition to the estimates.
 
     Attributes:
         simultaneous: whether the 95% confidence applies to all intervals of a tally together,
             instead of to each.
         covariance: whether to compute the covariance of the shares.
-        central_delta: the delta for which to compute the epsilon of each published tally, if only
-            tallies and no reports are visible (the central epsilon). None for no central epsilons.
+        central_delta: the delta for which to compute central epsilons. The central epsilon of a
+            tally is its epsilon for an observer who sees no single reports. None for no central
+            epsilons.
         pool: whether to also compute the figures of all windows of a metric together.
         joint: whether to compute shares within groups and differences for two questions asked
             together.
         fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
         clusters: whether to find clusters of answers, for numbers, counts, scales and pairs of
             questions.
-        ranges: the ranges of numbers whose shares are requested, each as the name of its metric,
-            the start and the end.
+        ranges: the ranges of numbers whose shares are requested. Each consists of the name of a
+            metric, a start and an end.
         candidates: the texts whose shares are requested, for questions about texts.
         finds_texts: whether to find texts, for questions about texts. If not, only the requested
             texts have shares.
@@ -150,7 +151,7 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
 
 
 class ChangeVerdict(StrEnum):
-    """The verdict on whether a figure changed. All comparisons of the report are corrected for."""
+    """The verdict on whether a figure changed, corrected for all comparisons in the report."""
 
     RISING = "rising"
     FALLING = "falling"
@@ -239,7 +240,7 @@ class Changes(Tested, frozen=True, kw_only=True):
 class Effect(Tested, frozen=True, kw_only=True):
     """The differences between two public strata in one question and one closed window.
 
-    For each figure, the difference is that of the second stratum minus that of the first.
+    Each difference is the figure of the second stratum minus that of the first.
     """
 
     metric: Annotated[str, says("the name of the question.")]
@@ -249,7 +250,7 @@ class Effect(Tested, frozen=True, kw_only=True):
 
 
 class Precision(Record, frozen=True):
-    """The width of a window's intervals, and the number of reports that would avoid a warning."""
+    """The width of a window's intervals, and the number of reports that makes it acceptable."""
 
     reach: Annotated[float, says("the largest distance from an interval's middle to its end.")]
     range: Annotated[float, says("the length of the range of possible figures; 1 for shares.")]

@@ -29,7 +29,7 @@ more.
 class Chart(Enum):
     """The kinds of charts for a statistic on the page.
 
-    The chart of a statistic's figures over time is not one of them: every statistic can have it.
+    Charts of figures over time are not included, because every statistic can have one.
     """
 
     SHARES = "shares"
@@ -162,7 +162,7 @@ class Statistic:
         cell: the function that turns a figure's label into its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
         headline: a priority. Of a question's statistics, the one with the highest priority is shown
-            as the question's answer. A statistic with priority 0 never is.
+            as the question's answer. A statistic with priority 0 is never shown there.
         lead: the function that returns the position of the figure that is shown as the question's
             answer.
         by_value: whether there is a figure for each value of a category. If there are many, only
@@ -185,23 +185,24 @@ class Statistic:
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
         members: for means and shares within groups, the name of the statistic that contains the
-            shares of the groups, or of all pairs of a group and a value; otherwise empty. Changes
-            of such figures between windows are tested.
+            shares on which they are based. These are the shares of the groups, or of all pairs of a
+            group and a value. Changes of such figures between windows are tested. Empty for other
+            statistics.
         in_ball: whether the figures are the coordinates of vectors. Their changes between windows
             are tested.
         is_followed: whether changes of the figures between windows are tested, although the figures
             are not compared between strata.
         is_followed_by_counts: whether changes of the figures between windows are tested with the
             counts of symbols, which the estimates of some questions contain.
-        are_named_texts: whether the figures are shares of texts that the analyst named. Changes are
-            tested for texts that share no cell with another named text.
+        are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
+            a text are tested unless it is hashed to the same cell as another named text.
         untested: the name of the statistic in the report's list of figures that are not tested for
             changes; empty if the list leaves it out.
         within: for figures that describe only the devices with certain answers, the function that
             returns these answers for a figure's label; otherwise None.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
-        pooled: the name of the statistic if it is computed over all windows together; empty if it
-            never is.
+        pooled: the name of the statistic if it is computed over all windows together; otherwise
+            empty.
         scale: the scale on which answers are averaged.
 
     """
@@ -502,7 +503,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_in_group,
     ),
     "auc_of_steps": Statistic(
-        "the probability that a yes is at a higher step of a scale than a no",
+        "the probability that a device with yes is at a higher step of a scale than a device with no",
         "How often a yes is at a higher step than a no",
         lambda _: "AUC",
         _nothing,
@@ -513,7 +514,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_of_either_outcome,
     ),
     "share_from": Statistic(
-        "among the devices that say no, or yes, the share at a step of a scale or above",
+        "the share at a step of a scale or above, among the devices that say no or that say yes",
         "Share at a step or above, of those who say no and of those who say yes",
         _share_from,
         cell_of,
