@@ -1,1 +1,1 @@
-"""Reports: the selection of tallies, and comparisons and averages of windows and groups."""
+"""Selection of a report's tallies, and comparisons and averages of windows and groups."""

@@ -4,9 +4,10 @@ For instance, ``startup_ms.mean > 800`` fires if the interval is 810 to 850, but
 850. A false alarm is possible only if the interval does not contain the true figure.
 
 An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
-``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``; for a number by group, it is
-``mean[VALUE]``, the mean of a group. An operator is ``>``, ``>=``, ``<`` or ``<=``. An alert whose
-bound is outside the possible values, so that it would never or always fire, is refused.
+``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. For a number by group, it is
+``mean[VALUE]``, which is the mean of a group. An operator is ``>``, ``>=``, ``<`` or ``<=``. If the
+bound of an alert is outside the possible values, the alert is refused, because it would never or
+always fire.
 
 ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` and ``METRIC.FIGURE changes`` fire if the report
 concludes that the figure changed in this way over the closed windows (`estimator.report.changes`).
@@ -40,7 +41,7 @@ from estimator.words import cell_of, is_yes_or_no
 
 
 class Operator(StrEnum):
-    """The condition of an alert: a comparison with a bound, or a kind of change."""
+    """The condition of an alert, which is a comparison with a bound or a kind of change."""
 
     ABOVE = ">"
     AT_LEAST = ">="
@@ -53,12 +54,12 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A condition on one figure of a metric: a bound, or a change.
+    """A condition on one figure of a metric.
 
     Attributes:
         metric: the name of the metric.
         figure: the figure as written in the alert, such as ``mean`` or ``share[dark]``.
-        key: the key by which the figure is found in a report: its statistic and its value.
+        key: the statistic and the value that identify the figure in a report.
         operator: the comparison with the bound, or the change that is watched.
         bound: the number that the figure is compared with. None for a change.
 
@@ -82,20 +83,20 @@ class JudgedAlert(Record, frozen=True):
     estimate: Annotated[
         float | None,
         says(
-            "the unbiased estimate of the figure or of its change; for a quantile, the smoothed estimate. None "
-            "without reports."
+            "the unbiased estimate of the figure or of its change; for a quantile, the smoothed estimate. None if "
+            "there are no reports."
         ),
     ]
     low: Annotated[
         float | None,
-        says("the lower end of the figure's interval. None for a sum, or the mean of a group, without reports."),
+        says("the lower end of the figure's interval. None for a sum or a group's mean if there are no reports."),
     ]
     high: Annotated[float | None, says("the upper end of the interval. None if ``low`` is None.")]
     reports: Annotated[int, says("the number of reports in the window.")]
     fired: Annotated[
         bool,
         says(
-            "for a bound, whether there are enough reports and the whole interval is beyond the bound; otherwise, "
+            "for a bound, whether there are enough reports and the whole interval is beyond the bound; for a change, "
             "whether the figure changed as the alert says."
         ),
     ]
@@ -106,8 +107,9 @@ def judged(
 ) -> list[JudgedAlert]:
     """Return the outcome of every alert in every closed window of its metric.
 
-    Open windows are left out, because their figures still change. The outcomes have the order of
-    the estimates, followed by those of alerts on changes, in the order of the changes.
+    Open windows are left out, because their figures still change. Outcomes of alerts with bounds
+    come first, in the order of the estimates. Then come those of alerts on changes, in the order of
+    the changes.
 
     Args:
         alerts: the alerts, in any order.

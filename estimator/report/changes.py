@@ -1,16 +1,15 @@
-"""Tests for changes over the closed windows of a question: what changed, and since when.
+"""Tests of which figures of a question changed over its closed windows, and since when.
 
 The people of each window are a sample from a population. The tests ask whether the figures of this
-population changed, not whether the figures of these people did.
-Every figure is tested for three shapes of a change. Each shape is a weighted sum of the windows'
-figures, with weights that add up to 0:
+population changed, not whether those of the sample changed. Every figure is tested for three shapes
+of a change. Each shape is a weighted sum of the windows' figures, with weights that add up to 0:
 
 * the last window minus the first;
-* a trend, the rise over all windows of a straight line through them. The line is fitted by least
-  squares, with the numbers of reports as weights. Weights computed from estimated errors
-  would be correlated with the estimates;
-* a step, the mean over all reports from a window on minus the mean over all reports before that
-  window. Every window after the first is tried.
+* a trend, which is the rise of a straight line through all windows. The line is fitted by least
+  squares, with the numbers of reports as weights. Weights computed from estimated errors would be
+  correlated with the estimates;
+* a step, which is the mean of all reports since the beginning of some window minus the mean of all
+  earlier reports. Every window after the first is tried.
 
 Errors and intervals of these sums are valid for any overlap of people
 (`estimator.report.same_people`). The p-value is the smallest significance level at which such an
@@ -45,13 +44,13 @@ The following figures are not tested. `Compared.untested` names them, and no out
 that they did not change:
 
 * The other figures of a smoothed distribution: variances, histograms and shares of ranges.
-  Smoothing causes a bias that depends on the number of reports, and the distribution of the errors
-  is not known in the far tails, which the correction needs.
+  Smoothing causes a bias that depends on the number of reports. The correction would also need the
+  distribution of the errors in the far tails, which is not known.
 * Quantiles of numbers with thresholds, because the shares above the thresholds are tested
   themselves.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
-  listed estimates are too large on average. Named texts that share a cell with another named text
-  are not tested either.
+  listed estimates are too large on average. Named texts that are hashed to the same cell as another
+  named text are not tested either.
 * Shares among those who answered. These figures are ratios of shares that are tested themselves.
 * Means and shares within a group whose own share is less than 10 standard errors above 0 in some
   window, because their errors are then too skewed.
@@ -94,7 +93,7 @@ each sum and one column for each window.
 """
 
 Shown = Sums | QuantileChanges | TextChanges
-"""The weighted sums that are reported, from which the tested sums follow."""
+"""The weighted sums that are reported. The tested sums are derived from them."""
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
 """For each verdict on a sum above 0, the verdict that applies if the sum is below 0."""
@@ -108,12 +107,12 @@ class Compared:
         windows: the tallies that are compared, in order.
         shapes: the weights of the tested sums, by kind of change.
         groups: the groups of tested figures in the first tally.
-        sums: for each group, the weighted sums over the windows from which p-values are computed,
-            in the order of ``shapes``.
-        shown: for each group, the weighted sums that are reported. They are the tested sums, except
-            for quantiles and unclear texts.
+        sums: for each group, the weighted sums from which p-values are computed, in the order of
+            ``shapes``.
+        shown: for each group, the weighted sums that are reported. They equal ``sums``, except for
+            quantiles, and for texts whose share is unclear.
         p_values: the p-values, with one row for each kind of change and one column for each figure.
-            NaN with too few reports.
+            NaN if there are too few reports.
 
     """
 
@@ -197,8 +196,8 @@ class Compared:
     def _fits(self, sums: Sums, figure: int) -> Floats:
         """Return how well each sum fits the windows, assuming independent errors, shape (sums,).
 
-        The square of the result is the reduction in the sum of the windows' squared distances from
-        their mean, weighted by reports.
+        A sum of squares measures how far the windows are from their mean, weighted by reports. The
+        square of the result is the amount by which the shape reduces this sum.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
@@ -211,7 +210,7 @@ class Compared:
         place: tuple[Sequence[int], Sequence[int]],
         p_values: tuple[Floats, Floats],
     ) -> Figures:
-        """Return a sum of each of some figures, with its p-values.
+        """Return one sum for each of some figures, with its p-values.
 
         Args:
             group: the group of the figures.

@@ -36,12 +36,13 @@ Estimated = TypeVar("Estimated", bound=MetricEstimate)
 STATISTICS: Final = ("difference", "difference_of_means")
 
 REACH: Final = 3.9
-"""How far the share of answers above a suggested threshold is from 1/2, in standard errors.
+"""The distance of the share of answers above a suggested threshold from 1/2, in standard errors.
 
-With few standard errors, the next report may not show on which side of the threshold the median
-lies. With many, the threshold is far from the median. The interval alone takes about 2 standard
-errors. Distances from 3 to 4.2 were tried on uniform, normal and exponential populations: from 3.6
-to 4.2, the mean distance between the two thresholds that enclose the median was about the same.
+If the distance is small, the next report may not show on which side of the threshold the median
+lies. If it is large, the threshold is far from the median. The interval alone takes about 2
+standard errors. Values from 3 to 4.2 were tried on uniform, normal and exponential populations.
+With values from 3.6 to 4.2, the two thresholds that enclose the median were about equally close to
+each other on average.
 """
 
 FARTHEST: Final = 0.45
@@ -213,13 +214,13 @@ def highlights_of(
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds with which as many reports would enclose the median more closely.
+    """Return thresholds that would enclose the median more closely with as many reports as now.
 
-    One lies on each side of the median, as close to it as possible, while the shares of answers
-    above them still differ clearly from one half. A third lies on the side with the longer part of
-    the range; the share above it is three times as far from one half. It limits the median from
-    that side if the nearer threshold is inconclusive. Answers are assumed to be uniformly
-    distributed between the present thresholds.
+    Two thresholds lie as close to the median as possible, one on each side. The shares of answers
+    above them still differ clearly from one half. A third threshold lies on the side with the
+    longer part of the range. The share above it is three times as far from one half, so it limits
+    the median even if the nearer threshold on its side is inconclusive. Answers are assumed to be
+    uniformly distributed between the present thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:

@@ -1,14 +1,15 @@
-"""The rules of publication: which questions and tallies are published, with which rounding.
+"""The rules for which questions and tallies are published, and for how tallies are rounded.
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
-In any other tally, the number of reports n is rounded down to a number k of two significant digits:
-1,099 reports become 1,000. The frequencies stay nearly the same: if c(y) of the n reports have a
-symbol of at most y, the rounded tally has round(c(y)·k/n) reports with a symbol of at most y.
-Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all their
-digits, these figures reveal no more about n than the published k does. The reason: if n is rounded
-to k, every tally of k reports is the rounded form of some tally of n reports
+In any other tally, the number of reports n is rounded down to a number k of two significant digits.
+For instance, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of the n
+reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) such reports. Estimates,
+errors, intervals and p-values are computed from the rounded tally. Even with all their digits,
+these figures reveal no more about n than the published k does. The reason is that for each n that
+is rounded to k, every tally of k reports is the rounded form of some tally of n reports
 (`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The rounded tally has
-fewer reports, so its intervals are wider, and contain the true value at least as often.
+fewer reports, so its intervals are wider, and contain the true value at least as often as those of
+the original tally.
 
 The tally of each stratum is rounded separately. A stratum of fewer than 100 reports is also left
 out of the question's total, because the difference between the total and the other strata would
@@ -92,7 +93,7 @@ def rounded_tally(tally: Tally) -> Tally:
 
 
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
-    """Return the part of a rounded tally's estimates that may be published, or None.
+    """Return the part of a rounded tally's estimates that may be published. None if there is none.
 
     Args:
         estimated: the estimates, which may already be in their published form.
@@ -145,7 +146,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers, to either of two questions asked together, that enough devices gave."""
+    """Return the answers that enough devices gave to either of two questions asked together."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

@@ -1,18 +1,19 @@
 """Tests for changes of quantiles between windows, computed from the counts of symbols.
 
 A quantile is estimated from a smoothed histogram, and the distribution of the error of this
-estimate is unknown. The test therefore uses a share instead: the share of answers above a
-threshold, where the threshold is the quantile over all compared windows together. If this share
-rises from one window to another, the quantile has risen. For instance, if the median of all windows
-is 400 ms, the test compares the shares of answers above 400 ms.
+estimate is unknown. The test therefore uses the share of answers above a threshold. The threshold
+is the quantile over all compared windows together. If this share rises from one window to another,
+the quantile has risen. For instance, if the median of all windows is 400 ms, the test compares the
+shares of answers above 400 ms.
 
 **The tested share.** The share of answers above a single number cannot be estimated without bias,
 because devices round their answers to a grid. The tested share is therefore the share above a
-threshold that is drawn uniformly from a range of the grid, such as from 380 to 420 ms: an answer
-below the range counts as 0, an answer above it as 1, and an answer within it as a number between 0
-and 1. This share is 1 minus the mean of the distribution function F over the range, which
-`estimator.distribution_intervals.ranges` estimates without bias. If the distribution of answers
-does not change, this share does not change either, whatever range is chosen.
+threshold that is drawn uniformly from a range of the grid, such as from 380 to 420 ms. Each answer
+counts as the probability that it is above the threshold. This probability is 0 below the range, 1
+above it, and between 0 and 1 within it. The tested share is 1 minus the mean of the distribution
+function F over the range, which `estimator.distribution_intervals.ranges` estimates without bias.
+If the distribution of answers does not change, this share does not change either, whatever range is
+chosen.
 
 **The choice of the range.** For each width, the candidate is the lowest range over which the mean
 of F is at least the quantile's probability, such as 1/2 for the median. A narrow candidate says
@@ -25,22 +26,22 @@ this sum does not show which reports belong to which window, so the choice does 
 **The error.** The variance of a report's score is computed from the sum of all windows' counts,
 because every window has the same variance if nothing changed. If the same people answer in every
 window, the random choice of these people causes the same error each time. A tested share p is the
-mean of a number from 0 to 1 for each person, so this choice contributes at most p (1 - p) to the
-variance (Bhatia & Davis 2000). This maximum is used as the lasting part of the error, which is
-explained in `estimator.report.same_people`.
+mean, over people, of a number from 0 to 1, so this choice contributes at most p (1 - p) to the
+variance (Bhatia & Davis 2000). The lasting part of the error (`estimator.report.same_people`) is
+set to this maximum.
 
 **The reported change** is a weighted sum of the quantiles that are estimated in the single windows.
-Its interval is that of a difference between two quantiles: the quantile over the windows with
-positive weights, and the quantile over the windows with negative weights. For instance, if the test
-compares all answers from some window on with all earlier answers, these two are the quantiles of
-the later and of the earlier answers. Each of the two quantiles has an interval of 97.5%, so both
-intervals together contain the true values at least 95% of the time, even if the same people
-answered (Bonferroni).
+Its interval is computed for the difference between two quantiles. One is the quantile over the
+windows with positive weights, and the other is the quantile over the windows with negative weights.
+For instance, if the test compares all answers from some window on with all earlier answers, these
+two are the quantiles of the later and of the earlier answers. Each of the two quantiles has a 97.5%
+interval, so both intervals together contain the true values at least 95% of the time, even if the
+same people answered (Bonferroni).
 
-A share above the threshold can rise although the quantile does not: if 62% and later 70% of the
-answers are 0, the share of answers above 0 falls, but the median is 0 in both cases. The p-value is
-therefore 1 unless the interval of the reported change lies on the same side of 0 as the change of
-the tested share.
+The share above the threshold can change although the quantile does not. For instance, if 62% and
+later 70% of the answers are 0, the share of answers above 0 falls, but the median remains 0. The
+p-value is therefore 1 unless the interval of the reported change lies on the same side of 0 as the
+change of the tested share.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import PAIR
 
 WIDER_ERROR: Final = 2.0
-"""The maximum standard error of a tested share, divided by that for the widest range. The widest
-range covers at most half the grid.
+"""The maximum ratio of a tested share's standard error to the standard error for the widest range.
+The widest range covers at most half the grid.
 """
 
 
@@ -83,10 +84,11 @@ class QuantileChanges:
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
         tested: the weighted sums of the tested shares. A sum that differs from 0 is replaced by 0
-            if the interval of the quantile's change does not lie on the same side of 0. Its
-            interval is infinitely wide if some window has too few reports for a normal interval.
+            if the interval of the quantile's change does not lie on the same side of 0. The
+            interval of a sum is infinitely wide if some window has too few reports for a normal
+            interval.
         known: the intervals of all quantiles that were computed so far, by the weights of the
-            windows. Copies of the sums share them, because computing one takes long.
+            windows. Copies of this object share the intervals, because they are slow to compute.
 
     """
 
@@ -145,7 +147,7 @@ class QuantileChanges:
         ends: tuple[Floats, Floats],
         **more: Floats,
     ) -> Figures:
-        """Return the change of each quantile, with an interval of at least 95%.
+        """Return the change of each quantile, with an interval of at least 95% confidence.
 
         The arguments are those of `Sums.figures`.
         """
@@ -159,7 +161,7 @@ class QuantileChanges:
         return float(self.weights[of_sum] @ self.estimates[:, quantile])
 
     def _reported(self, of_sum: int, quantile: int) -> tuple[float, float]:
-        """Return the ends of the interval of a quantile's change, extended up to the estimate.
+        """Return the interval of a quantile's change, extended so that it contains the estimate.
 
         Readers take the direction of the change from the estimate.
         """
@@ -281,7 +283,7 @@ class ThresholdShares:
 
 
 def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: int) -> tuple[Places, Places]:
-    """Return the range to test for each quantile: the index of its width, and its start.
+    """Return the range to test for each quantile, as the width and the start of the range.
 
     Widths are indices in `WIDTHS`, and starts are indices of points of the grid.
 
@@ -320,6 +322,6 @@ def histogram_of(metric: Metric) -> Histogram:
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
     """Return the ranges of a tally.
 
-    They need a fitted histogram, which is not used here. Therefore, equal shares are given for it.
+    `TallyRanges` requires a fitted histogram. It is not used here, so its shares are all equal.
     """
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

@@ -1,9 +1,10 @@
 """The report: estimates of the selected tallies, and the reasons why others were skipped.
 
 On request, the report states how much its tallies would reveal about a device if they were
-published: each tally alone, and all tallies of a window together. This privacy loss is larger if a
-tally has fewer reports. A question with public strata has a tally for each stratum, and each device
-is counted in only one of them. The question's loss is therefore that of its smallest stratum.
+published. This privacy loss is stated for each tally alone, and for all tallies of a window
+together. It is larger if a tally has fewer reports. A question with public strata has a tally for
+each stratum, and each device is counted in only one of them. The question's loss is therefore that
+of its smallest stratum.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""About how many numbers a report contains for each share: its estimate, its error, …"""
+"""The approximate number of entries in a report for each share, such as its estimate and its error.
+"""
 
 MOST_NUMBERS: Final = 2**25
 """A report may contain at most this many numbers. As text, they take a few gigabytes.
@@ -60,7 +62,7 @@ A report with only one window of each question may exceed this limit.
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the registry that defines the tallies: the given one, or its variant for trials.
+    """Return the given registry, or its variant for trials if the tallies are from a trial.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.

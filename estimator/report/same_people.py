@@ -33,9 +33,9 @@ The variance never exceeds this bound if the fresh and lasting parts are known e
   reports and the larger one n. If everybody in the smaller window is also in the larger one, the
   covariance of the windows' means is the covariance of x and y divided by n; otherwise, the
   covariance of the means is closer to 0. The covariance of the means is therefore not below any of
-  the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Each of the four, multiplied
-  by the two weights and summed over all pairs of a window with a positive weight and one with a
-  negative weight, is a product of two sums. O is the smallest absolute value of these four
+  the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Multiply one of the four by
+  the two windows' weights, and sum over all pairs of a window with a positive weight and one with a
+  negative weight. The result is a product of two sums. O is the smallest absolute value of the four
   products.
 * The bound by O is not valid for a mean or share within a group, because people may join or leave
   the group.
@@ -45,18 +45,18 @@ The variance never exceeds this bound if the fresh and lasting parts are known e
   two windows, the noise of the two answers is independent. If the answers are equal, their noise is
   identical, which only reduces the error of a difference.
 
-For intervals, the error of each window is first multiplied by the width of the window's interval,
-divided by the width of a normal interval with the same error (Zou & Donner 2008, "Construction of
-confidence limits about effect measures: a general approach", section 2).
+For intervals, the error of each window is first multiplied by a factor. The factor is the width of
+the window's interval divided by the width of a normal interval with the same error (Zou & Donner
+2008, "Construction of confidence limits about effect measures: a general approach", section 2).
 
 A normal interval needs a minimum of noise (`LEAST_NOISE`). If the same people answer in many
-windows, the mean of the windows may have less: its noise averages out, but the few people at an end
-of the range remain few in every window. The mean is therefore treated as no more precise than a
-mean over the largest number of windows that still has enough noise. The mean over all windows is a
-mean of such means, so the same bound applies to its error (Minkowski). F² and G² are therefore at
-least the square of the sum of c · least, where ``least`` is the fresh error that a window would
-have with exactly the minimum of noise. More windows never increase the bound. If a window has less
-than the minimum of noise, its whole error counts as lasting.
+windows, the mean of the windows may have less noise, because noise averages out. Few people may
+still be at an end of the range in every window. The mean is therefore treated as no more precise
+than a mean over the largest number of windows that still has enough noise. The mean over all
+windows is a mean of such means, so the same bound applies to its error (Minkowski). F² and G² are
+therefore at least the square of the sum of c · least, where ``least`` is the fresh error that a
+window would have with exactly the minimum of noise. More windows never increase the bound. If a
+window has less than the minimum of noise, its whole error counts as lasting.
 
 The figure for all reports of several windows is the mean of the windows' figures, weighted by their
 numbers of reports. However many windows there are, its error is at least the error due to the
@@ -91,9 +91,9 @@ FARTHEST: Final = 5.0
 """A difference of this many standard errors is significant even among 87,000 comparisons (p =
 6e-7).
 
-Fieller's interval for a ratio is not a fixed number of standard errors wide: with more confidence,
-it grows faster than a normal interval. Intervals of ratios are therefore widened by the factor that
-Fieller's interval needs at this many standard errors.
+With more confidence, Fieller's interval for a ratio widens faster than a normal interval. Intervals
+of ratios are therefore widened by the factor that Fieller's interval needs at this many standard
+errors.
 """
 
 
@@ -124,7 +124,7 @@ class Sums(NamedTuple):
 
     @property
     def tested(self) -> Sums:
-        """The sums from which p-values are computed, which are these sums."""
+        """The sums from which p-values are computed. Here, they are these sums."""
         return self
 
     def figures(
@@ -138,8 +138,8 @@ class Sums(NamedTuple):
 
         Args:
             like: figures whose labels the result takes over.
-            place: the index of a sum, for all figures; or, for each figure of the result, the index
-                of its sum and the index of its column.
+            place: the index of one sum for all figures. Alternatively, two lists, with the index of
+                each figure's sum and the index of its column.
             ends: the smallest and the largest possible figure.
             more: further columns of the result, such as p-values.
 
@@ -153,7 +153,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with infinitely wide intervals, as shown if reports are too few."""
+        """Return the sums with the infinitely wide intervals of too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -173,8 +173,8 @@ class Windows:
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals; at least 1.
         up: the same ratios for the upper ends of the intervals.
-        places: the mean answers on a scale from 0 to 1, and their distances from 1: a and 1 - a in
-            the module's docstring. Empty if the bound by O is not valid.
+        places: the numbers a and 1 - a of the module's docstring, where a is a mean answer on a
+            scale from 0 to 1. Empty if the bound by O is not valid.
         width: the width of the figures' range.
 
     """
@@ -193,7 +193,7 @@ class Windows:
         """Return, for each row of weights, the weighted sum of all windows' figures.
 
         Args:
-            weights: a row for each sum, and in it a weight for each window, shape (sums, windows).
+            weights: the weight of each window in each sum, shape (sums, windows).
 
         """
         more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
@@ -205,7 +205,7 @@ class Windows:
         )
 
     def with_lasting(self, lasting: Floats) -> Windows:
-        """Return the windows with their whole error, so far in ``fresh``, divided into both parts.
+        """Return the windows with the error that is in ``fresh`` divided into both parts.
 
         Args:
             lasting: the lasting variance of one report, on a scale from 0 to 1, for each figure.
@@ -225,7 +225,7 @@ class Windows:
         )
 
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
-        """Return bounds on standard errors of sums, with each window's error times a factor.
+        """Return bounds on standard errors of sums, after widening each window's error.
 
         Args:
             more: the positive weights.
@@ -343,7 +343,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return how many times as far as a normal interval each interval extends, down and up."""
+    """Return the distances to the ends of intervals, divided by those of normal intervals."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 
@@ -363,7 +363,7 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
     Two bounds apply. In each coordinate, the variance is at most the total variance of a report
     minus the minimum variance of the mechanism's noise. Summed over all coordinates, the variance
-    is at most the square of the longest vector minus the squared length of the mean vector. The
+    is at most the square of the maximum length minus the square of the mean vector's length. The
     first bound is sharper with few reports. The second bound is sharper if the limited number of
     rotations causes much of the error. Both bounds are computed from all windows, because estimates
     from a single window are uncertain.
@@ -384,7 +384,8 @@ def _greatest_widening(windows: Windows) -> float:
     The factor is at least that of the widest interval, because other intervals may be cut off at
     the end of the range. Intervals from few reports cover the whole range, so they are used only if
     every window has few reports. Tests of many figures use quantiles farther from the center, where
-    Student's distribution exceeds the normal one by a larger factor, which is the minimum.
+    Student's distribution exceeds the normal one by a larger factor. The result is at least this
+    factor.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)

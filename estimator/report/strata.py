@@ -18,17 +18,17 @@ other devices would have answered.
 
 The schedule asks each participating device independently with probability s. With ``split``, s is
 1. With ``sample``, s is the number of answers divided by the number of questions in the window. The
-number R of reports from D participating devices is therefore binomially distributed. From R and s
-follow the estimate R / s and an interval for D. Devices whose budget is spent, or whose app
-recorded no answer, send no report, so the estimate of D is then too low.
+number R of reports from D participating devices is therefore binomially distributed. The estimate
+of D is R / s, and an interval for D follows from the binomial distribution. Devices whose budget is
+spent, or whose app recorded no answer, send no report, so the estimate of D is then too low.
 
 Let p be the share of all N installations that participate. Let x be a figure of the participating
 installations, with possible values between m and M. The figure of all installations is then between
 p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if p is smaller. The bounds are
 therefore computed with the lower end of the interval of p, and with both ends of the interval of x.
 For instance, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and 76%. They can miss the
-figure of all installations only if the interval of x misses x, or if D is below its interval, which
-happens in at most one of a thousand tallies.
+figure of all installations only if the interval of x misses x, or if D is below its interval. The
+latter happens in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a question's strata, starting with `OTHERS`; () without strata."""
+    """Return the names of a question's strata, starting with `OTHERS`. () if it has no strata."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
@@ -239,10 +239,10 @@ def _unlikelihood(effect: Effect) -> float:
 
 
 _Place = tuple[str, str]
-"""A tally: the name of its question, and the name of its window."""
+"""The names of a question and a window, which identify a tally."""
 
 _Pair = tuple[_Place, tuple[str, str], Compared]
-"""A comparison of two strata: the question and window, the names of the strata, and the result."""
+"""The question and the window of a comparison, the names of the two strata, and the result."""
 
 
 def _place(pair: _Pair) -> _Place:

@@ -2,23 +2,23 @@
 
 The analyst must name the texts before anybody looks at the reports, just as with the window of
 ``--since``. The share of a named text is then tested like any other share, with the differences
-that follow. They come from the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`): each
-device draws one of several groups, and a hash function of the group maps the device's text to one
-of many cells.
+that follow. They are due to the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`). In
+this mechanism, each device draws one of several groups, and a hash function of the group maps the
+device's text to one of many cells.
 
-**Which texts are tested.** A text is tested if every compared window has a share of it, and if it
-shares no cell with another named text. The hash functions are public, so these conditions do not
-depend on what people report. A group is left out for a text only if the text shares its cell in
-this group with another named text. No group is therefore left out for a tested text, and its share
-is computed from the same groups in each window.
+**Which texts are tested.** A text is tested if every compared window contains its share, and if no
+group maps it to the same cell as another named text. The hash functions are public, so these
+conditions do not depend on what people report. The share of a text is computed without the groups
+that map the text to the same cell as another named text. A tested text has no such groups, so its
+share is computed from the same groups in each window.
 
 **Other texts in the same cell.** If a named text and a text that is not named are in the same cell,
 a change of the second text also changes the estimate of the first. In one group, this happens to
 two texts with a probability of one over the number of cells, 2**17 by default. In other groups, the
 same two texts usually have different cells, so these groups contradict the first one if the second
 text is common. If groups contradict each other about a named text in any window, its p-value is 1.
-The tests therefore raise false alarms at most 5% of the time, unless by chance a named text shares
-a cell with a text that is not named, and the groups do not contradict each other.
+The tests therefore raise false alarms at most 5% of the time, unless by chance a named text is in
+the same cell as a text that is not named, and the groups do not contradict each other.
 
 **The error.** A device draws its group anew for every report, so the share of a text is estimated
 from the reports of different people in each window. If n reports are used, the selection of people

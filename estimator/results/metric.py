@@ -166,7 +166,7 @@ class RangeTest(Record, frozen=True):
             "range. For texts and vectors, Pearson's chi-square statistic."
         ),
     ]
-    p_value: Annotated[float, says("the probability of a statistic at least this large under the likeliest distribution.")]
+    p_value: Annotated[float, says("the probability of a statistic at least this large under that distribution.")]
     drawn: Annotated[
         int,
         says("the number of simulated tallies; 0 if the p-value needs no simulation."),
