@@ -1,4 +1,4 @@
-"""The digest for mail or chat: a summary of all questions in at most 20 lines, changes first."""
+"""The digest for mail or chat, which summarizes all questions in at most 20 lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ FRAME: Final = 6
 """The number of lines that are not about a single question; three of them are empty."""
 
 LONGEST_LINE: Final = 400
-"""The maximum number of characters of a question's sentences, without the number of reports."""
+"""The maximum number of characters in the sentences about a question. The phrase with the number of
+reports does not count.
+"""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The conclusions on whether answers changed, in the order in which questions are listed."""

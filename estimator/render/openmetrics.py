@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
 FIGURES: Final = {
-    "hearsay_estimate": "The unbiased estimate, never clipped; for a distribution, smoothed and in the interval.",
+    "hearsay_estimate": "The unclipped, unbiased estimate. For a distribution, a smoothed estimate in the interval.",
     "hearsay_low": "The lower end of the interval.",
     "hearsay_high": "The upper end of the interval.",
 }
@@ -47,7 +47,7 @@ DESCRIPTION: Final = ("title", "unit", "counted")
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
 GROUPED: Final = frozenset({"mean_within", "share_within"})
-"""Statistics whose figures are about a group of devices, which their labels name first."""
+"""The statistics of groups of devices. The label of a figure begins with the name of the group."""
 
 
 def as_openmetrics(report: EstimateReport) -> str:

@@ -10,9 +10,9 @@ Each number is rounded only once, from its exact value. A figure and its interva
 same decimal place. In a table, this is the place of the second significant digit of the standard
 error; in a sentence, the place of its first. For instance, with the standard error 0.0214, the
 figure 0.53478 becomes 0.535 in a table, and 0.53 in a sentence. If the figure would be rounded to a
-number outside its interval, a finer place is used: 28 of 28 days are not shown as about 30.
-Rounding uses exact arithmetic on the shortest decimal representation of the float. Estimates are
-rounded half to even.
+number outside its interval, a finer place is used. For instance, 28 of 28 days are not shown as
+about 30. Rounding uses exact arithmetic on the shortest decimal representation of the float.
+Estimates are rounded half to even.
 
 Shares are shown in percent. Other figures are shown in the unit of their question. The unit is
 written after the estimate or, if there is no estimate, after the interval.
@@ -43,7 +43,7 @@ PERCENT_POWER: Final = 2
 """A share is multiplied by 10 to this power to give percent."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
-"""The number of significant digits to which an error is rounded: in a table, and in a sentence."""
+"""The number of significant digits to which an error is rounded in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
 """The approximate length of a 95% interval, in standard errors.
@@ -57,7 +57,8 @@ written with a power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
-"""Larger sizes on a logarithmic scale count as this, because their exponential would overflow."""
+"""Larger sizes on a logarithmic scale count as this one, because their exponential would overflow.
+"""
 
 POINT_FIGURES: Final = 4
 """The number of significant digits of a figure whose interval has length 0."""
@@ -100,7 +101,7 @@ class Rounded:
 
     @property
     def interval(self) -> str:
-        """Both ends of the interval, followed by the unit: ``9 to 14%``."""
+        """Both ends of the interval, followed by the unit, such as ``9 to 14%``."""
         return f"{self.low} to {self.high}{self.suffix}"
 
     def beside(self, value: float) -> str:
@@ -194,7 +195,7 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
 
 
 def relative_size(logarithm: float) -> str:
-    """Convert a size on a logarithmic scale to an increase in percent: ln 1.5 becomes 50%."""
+    """Convert a size on a logarithmic scale to an increase in percent, such as ln 1.5 to 50%."""
     return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)}%"
 
 
@@ -329,7 +330,7 @@ class Unit:
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with as many decimals as the estimate; else ""."""
+        """Return the maximum-likelihood value with as many decimals as the estimate, or ""."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)
@@ -351,7 +352,7 @@ class Unit:
 
 
 def _behind(name: str) -> str:
-    """Return a percent sign; or a no-break space and the unit; or "" if there is no unit."""
+    """Return the text that follows a number in this unit; "" without a unit."""
     return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 

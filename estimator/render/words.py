@@ -279,7 +279,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return a phrase on the number of fabricated reports that would list a text."""
+    """Return a phrase on the number of fabricated reports that would put a text on the list."""
     return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 
@@ -303,7 +303,7 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 
 
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
-    """Return the bounds, for all installations, on the figure that answers the question.
+    """Return the bounds for all installations on the figure that answers the question.
 
     Return a pair of the statistic and the bounds, or None if there are no bounds.
     """
@@ -345,10 +345,12 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
         return f"{described} The number of participating devices is unknown: {why}." if reported else described
     estimated, taking_part = largest
     noun = "device participates" if taking_part.asked == 1 and estimated.reports == 1 else "devices participate"
-    asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
+    asked = (
+        "each device" if taking_part.asked == 1 else f"each of the {exact_percent(taking_part.asked)} that are asked"
+    )
     return (
-        f"{described} About {_devices(taking_part)} {noun}: {plural(estimated.reports, 'report')} of "
-        f"{estimated.title} in {estimated.window}, one per device{asked}, if each of them has budget left and answers."
+        f"{described} About {_devices(taking_part)} {noun}, according to {plural(estimated.reports, 'report')} of "
+        f"{estimated.title} in {estimated.window}. This assumes that {asked} has budget left and answers."
     )
 
 
@@ -427,7 +429,7 @@ def composed_lines(composed: tuple[Composed, ...]) -> str:
 
 
 def central_words(central: Central) -> str:
-    """Return the privacy loss from publishing a tally, an epsilon with its delta, as a phrase."""
+    """Return a phrase with the epsilon and the delta of publishing a tally."""
     return f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
 
 
@@ -508,7 +510,7 @@ def changed_label(group: FigureGroup, change: Figure) -> str:
 
 
 def _changed_parts(group: FigureGroup, change: Figure) -> Sequence[str]:
-    """Return the label of a figure; for a share within a group, the label of the group, too."""
+    """Return the label of a figure and, for a share within a group, the label of the group."""
     value = change.value
     if group.about.is_share and group.about.members and isinstance(value, tuple):
         return label_of(value[1]), label_of(value[0])
@@ -544,7 +546,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return the size of a change: a decrease as a positive number, because words state it."""
+    """Return the size of a change, without a sign, because words state its direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

@@ -44,9 +44,10 @@ FINEST = 1e-12
 """An interval shorter than this counts as a point. It is ignored when the step is chosen."""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts that draw a single figure. They are shown only as the first chart of a question.
+"""The charts that draw a single figure. They are shown only if they are the first chart of a
+question.
 
-All charts but the first are collapsed, and one of a single figure would only repeat the table.
+All other charts are collapsed, and a collapsed chart of one figure would only repeat the table.
 """
 
 KEPT_DIGITS = 11
@@ -58,7 +59,7 @@ BIN_DIGITS: Final = 4
 KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
-"""The estimates of every window from the first to the last; None for one without reports."""
+"""The estimates of every window from the first to the last; None for a window without reports."""
 
 Steps = list[list[int | None]]
 """Numbers as multiples of a step: one row per figure, one entry per window, None if unknown."""
@@ -97,12 +98,12 @@ class ShownGroup:
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
     """Yield the statistics that the page shows for one window.
 
-    They are the same in all windows of a question with reports, except that a model has none in a
-    window with too few reports to learn from.
+    All windows of a question that have reports have the same statistics. The only exception is a
+    model, which has none in a window with too few reports to learn from.
 
     Args:
         estimated: the figures of the window.
-        positions: the positions, among all values of the question, of those that are shown.
+        positions: the positions of the shown values among all values of the question.
 
     """
     for group in estimated.groups:
@@ -177,7 +178,7 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
 
 
 class HistogramTracks(Tracks, frozen=True, kw_only=True):
-    """The histogram of a distribution: the share of each bin, and the edges between bins."""
+    """The histogram of a distribution, with the share of each bin and the edges between bins."""
 
     edges: Sequence[FigureLabel]
 
@@ -224,8 +225,9 @@ class MetricData(Record, frozen=True, kw_only=True):
 
     Attributes:
         kind: the kind of the question's windows: day, week or month.
-        at: the position, in the calendar, of the window shown first.
-        lead: the position, among the figures of all statistics, of the one that is drawn over time.
+        at: the position in the calendar of the window shown first.
+        lead: the position of the figure that is drawn over time, among the figures of all
+            statistics.
         reports: the number of reports in each window. None if there is no tally.
         open: the positions of the open windows.
         unit: the unit of the answers; empty if there is none.
@@ -262,12 +264,12 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 ) -> MetricData:
     """Return everything about a question that the page's script draws.
 
-    Arrays have an entry for each window of the calendar. If windows are pooled, a last entry is
-    about all of them together.
+    Arrays have an entry for each window of the calendar. If windows are pooled, the last entry
+    describes all of them together.
 
     Args:
         windows: the estimates by window. At least one window has reports.
-        positions: the positions, among all values of the question, of those that are shown.
+        positions: the positions of the shown values among all values of the question.
         calendar: all windows of the same kind.
         shown: the window that is shown first.
         pooled: the figures of all windows together, or None.
@@ -298,7 +300,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
 
 def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
-    """Return the charts of a window: first the visible one, then the collapsed ones."""
+    """Return the charts of a window, the visible one first."""
     drawn = [
         (group.group.about.drawn_first, Drawing(_form(group, chart), place))
         for place, group in enumerate(groups)
@@ -330,7 +332,7 @@ def _groups(
     positions: Sequence[int],
     pooled: Pooled | None,
 ) -> Iterator[GroupTracks]:
-    """Yield the figures, in all windows, of each statistic in the window that is shown first."""
+    """Yield each statistic of the window that is shown first, with its figures in all windows."""
     is_scale = any(group.about.is_mean and not group.about.of_sets for group in shown.groups)
     for group in groups:
         by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
@@ -353,13 +355,13 @@ def _groups(
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
-    """Return the shown figures of the statistic that ``like`` has, or None if there are none."""
+    """Return the shown figures of the same statistic as ``like``, or None if there are none."""
     group = None if estimated is None else estimated.group(like.statistic)
     return None if group is None else shown_at(group, positions)
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return a statistic that a chart draws, and its estimates in each window; or None."""
+    """Return the statistic that a chart draws, with its estimates in each window, or None."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -436,7 +438,7 @@ def _range(step: str) -> tuple[float, float] | None:
 
 
 def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -> int:
-    """Return x for the step 10**x, of which the numbers of a chart are multiples.
+    """Return the exponent x of a chart's step 10**x. The chart's numbers are multiples of it.
 
     The step is the largest power of ten that is at most a hundredth of the narrowest interval. It
     is larger only if a number would otherwise have more than the given number of digits.

@@ -1,4 +1,4 @@
-"""One question of the page: its figures with small charts, and the sentences about them."""
+"""The part of the page about one question, with its figures, small charts and sentences."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from estimator.words import in_unit, plural, short
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
 
 Run = Sequence[tuple[int, Estimate]]
-"""Consecutive windows that all have an estimate: the position and the estimate of each."""
+"""The positions and estimates of consecutive windows that all have an estimate."""
 
 MOST_CHANGES = 20
 """The maximum number of changes in the table, the clearest first. JSON contains all changes."""
 
 MOST_PLACES: Final = 50_000
-"""The maximum number of windows on a page, added up over all questions: enough for fifty questions
-with a thousand days each.
+"""The maximum number of windows on a page, added up over all questions. It is enough for fifty
+questions with a thousand days each.
 
 For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For more
 values, a window takes more.
@@ -196,7 +196,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to draw over time: one that changed; if none changed, the main figure."""
+    """Return the figure to draw over time, preferably one that changed, or else the main figure."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)
@@ -224,7 +224,7 @@ def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequ
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    """Yield the facts that a privacy reviewer needs about one question: pairs of label and value.
+    """Yield the facts that a privacy reviewer needs about one question, as labels with values.
 
     Args:
         metric: the definition of the question.
@@ -280,7 +280,7 @@ class Spark:
 
 
 def sparkline(track: Sequence[Estimate | None]) -> Spark | None:
-    """Return the small chart of a figure over windows, or None with fewer than two points."""
+    """Return the small chart of a figure over windows, or None if it has fewer than two points."""
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
         return None

@@ -1,4 +1,4 @@
-"""The whole page: an overview, every question, and the reasons why tallies were skipped.
+"""The whole page, with an overview, every question, and the reasons for skipped tallies.
 
 The page is a single, self-contained HTML file. Its content security policy allows only the scripts
 and styles in the file, by their hashes, and no other content.

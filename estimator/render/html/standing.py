@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from estimator.render.html.page import Page
 
 MOST_WINDOWS: Final = 90
-"""The maximum number of days, of weeks and of months on the page: 90 days are a quarter of a year.
+"""The maximum number of windows of each kind on the page. 90 days are a quarter of a year.
 
 With fifty questions, 90 windows take 1.5 MB.
 """
@@ -64,7 +64,7 @@ class ListedMetric(NamedTuple):
 
 
 def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the newest windows of each kind that fit on a page, where gaps take space, too."""
+    """Return the newest windows of each kind that fit on a page. Gaps take space, too."""
     most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
     of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
     last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}

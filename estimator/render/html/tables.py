@@ -41,7 +41,7 @@ from estimator.words import joined, label_of, short
 MOST_OUTCOMES = 4
 """The maximum number of columns of shares that fit on a phone and on paper.
 
-If a table has more columns, its cells are stacked there.
+If a table has more columns, its cells are stacked on both.
 """
 
 MOST_DIFFERENCES = 20
@@ -126,8 +126,8 @@ def joint_view(estimated: MetricEstimate, independence: float | None) -> JointVi
 
     Args:
         estimated: the figures of the window.
-        independence: the p-value of the test of independence, corrected for all such pairs. None
-            without a test.
+        independence: the p-value of the test of independence, corrected for all such pairs. None if
+            there is no test.
 
     """
     differences, names = differences_of(estimated), estimated.names
@@ -178,8 +178,8 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
         names: the name of the question that defines the groups, and the name of the question that
             is compared.
         clearest: all comparisons, the clearest first.
-        unit: the unit of the differences: the unit of the number whose means are compared, or
-            percent.
+        unit: the unit of the differences. It is percent for shares, and the number's unit for
+            means.
 
     """
     concluded = conclusion(clearest[0])
@@ -245,7 +245,7 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
 
     Args:
         estimated: the figures of the window.
-        positions: the positions, among all values of the question, of those that are shown.
+        positions: the positions of the shown values among all values of the question.
 
     """
     yield from _text_tables(estimated)

@@ -105,7 +105,7 @@ def purpose_text(purpose: str) -> str:
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return the name of one window; or the first and last name, and the number, of several."""
+    """Return the name of one window, or the first name, last name and number of several."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
@@ -217,7 +217,7 @@ def found_words(change: Change, changes: Changes) -> str:
 
 
 def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | None:
-    """Return a caution if a half-width exceeds the fraction `TOO_FAR` of the range; else None."""
+    """Return a caution if a half-width exceeds the fraction `TOO_FAR` of the range, or None."""
     needed = precision.reports_needed
     if needed is None:
         return None
@@ -293,7 +293,7 @@ def _headline(group: FigureGroup, figure: Estimate, about: str) -> Headline:
 
 
 def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Return what a difference compares: an answer or a number, and the names of two groups."""
+    """Return the answer or number that a difference compares, and the names of both groups."""
     assert isinstance(difference.value, tuple)  # noqa: S101 the label of a difference names its groups
     *outcomes, first, second = map(label_of, difference.value)
     return (outcomes[0] if outcomes else names[1]), first, second

@@ -1,4 +1,4 @@
-"""The output of audits by attack and of exact audits: text 80 characters wide, or JSON."""
+"""The output of audits by attack and of exact audits, as text 80 characters wide or as JSON."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ is at most {FALSE_ACCUSATION:.0e}. *: the bound is above the claim, which is ref
 used: a lower bound on the part of the claimed epsilon that is really used.
 excess: if the true epsilon exceeded the claim by this much, the audit would
 refute the claim about half the time. none: n is too small to refute the claim.
-The true epsilon may be larger than proved: an audit refutes, never confirms.
+The true epsilon may be larger than proved: no audit can confirm a claim.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
-"""Numbers of inputs from this one on are written with an exponent, such as 1.3e9."""
+"""Numbers of at least this size are written with an exponent, such as 1.3e9."""
 
 PROOF_HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
@@ -71,8 +71,8 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 def _ceiling(lifetime: float) -> str:
     """Return a sentence on the lifetime budget, which the audit does not test."""
     return (
-        f"All reports of a device: epsilon {lifetime:g} at most, by the ceiling of its ledger,\n"
-        "which tests prove: see docs/privacy/proofs.md.\n"
+        f"The ledger limits the epsilon of all reports of a device to {lifetime:g}, as tests\n"
+        "prove (see docs/privacy/proofs.md).\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The report with ``--verbose``, as text: a block for each metric, lines for its figures."""
+"""The report with ``--verbose`` as text, with a block of lines for each metric."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ near its ends.
 """
 
 POINT_FOOTNOTE = """\
-If an interval is a single point, no true value makes this tally likely, and the
-nearest end of the range is shown. The point is not a certainty.
+If an interval is a single point, the tally is very unlikely, whatever people
+answer. The point is the nearest end of the range, not a certainty.
 """
 
 DISTRIBUTION_FOOTNOTE = """\
@@ -122,14 +122,14 @@ mechanism's fresh noise averages out.
 """
 
 SINCE_FOOTNOTE = """\
-Changes: all reports since the chosen window, compared with the reports before.
+Changes: all reports since the chosen window are compared with earlier ones.
 Intervals are valid even if the same people answered in all windows. p is
 corrected for all figures of all questions.
 """
 
 CHANGES_FOOTNOTE = """\
-Changes: three kinds of change are tested: the last closed window compared with
-the first, a straight line through all windows, and a step after each window.
+Changes: the tests compare the last closed window with the first, fit a straight
+line through all windows, and look for a step after each window.
 Intervals are valid even if the same people answered in all windows. p is
 corrected for all figures of all questions. Wait for the next window to confirm
 a new change.
@@ -288,7 +288,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
     Args:
         group: the figures of the statistic.
-        positions: which values to show, by position. Not used if the statistic does not have one
+        positions: the positions of the values to show. Ignored if the statistic does not have one
             figure for each value.
         have_bars: whether the lines have bars.
 
@@ -326,7 +326,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
 
     Args:
         estimated: the figures of one window.
-        positions: the positions, among all values of the question, of those that are shown.
+        positions: the positions of the shown values among all values of the question.
         style: the style of the table.
 
     """
@@ -357,7 +357,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
     Args:
         estimated: the figures of one window.
-        positions: the positions, among all values of the question, of those that are shown.
+        positions: the positions of the shown values among all values of the question.
         style: the style of the table.
 
     """
@@ -372,7 +372,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
-    """Yield a line on how many comparisons had which conclusion, then the clearest differences."""
+    """Yield a line that counts comparisons by conclusion, and then the clearest differences."""
     clearest = clearest_first(differences)
     counts = Counter(map(conclusion, clearest))
     counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])

@@ -161,7 +161,7 @@ class Style:
         return f"{line}  {self.colored(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
-        """Return a bar that fills a fraction of a number of columns, to an eighth of a column.
+        """Return a bar that fills a fraction of some columns, rounded to an eighth of a column.
 
         A fraction below 0 counts as 0, and a fraction above 1 as 1.
         """

@@ -1,4 +1,4 @@
-"""The summary of a report: a sentence about each question, and the figures of its last window."""
+"""The summary of a report, with a sentence about each question and its last window's figures."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --ve
 
 NEXT_LOOK = "; the next snapshot follows after --snapshot-interval, an hour by default"
 
-POINT_NOTE = "An interval of a single point is not a certainty: no answers make this tally likely."
+POINT_NOTE = "An interval of a single point is not a certainty: this tally is very unlikely, whatever people answer."
 
 
 def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
@@ -197,7 +197,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return, as text, what the shown window's main figure is in another window."""
+    """Return the shown window's main figure as it is in another window, as text."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"

@@ -32,7 +32,7 @@ WINDOW = "2026-11-20"
 COUNTS = [400, 600]
 
 DESCRIBED = "Figures describe the participating devices. Devices of users who decline are in no tally."
-BY_REPORTS = "devices participate: 1,000 reports of one in 2026-11-20, one per device"
+BY_REPORTS = "devices participate, according to 1,000 reports of one in 2026-11-20. This assumes that each"
 UNKNOWN = (
     "The number of participating devices is unknown: the schedule does not determine the share of devices that answer "
     "in a window."
@@ -63,14 +63,17 @@ def test_a_single_report_is_that_of_one_device(folder: Path) -> None:
     metric = next(iter(written(folder, SPLIT).metrics.values()))
     fields = {"metric": metric.name, "edition": metric.edition, "window": WINDOW, "closed": True}
     (folder / "tallies").write_text(json.dumps(fields | {"reports": 1, "counts": [0, 1]}) + "\n")
-    assert "About 1 device participates: 1 report of one in 2026-11-20, one per device" in words(report(folder))
+    assert (
+        "About 1 device participates, according to 1 report of one in 2026-11-20. This assumes that each device has"
+        in words(report(folder))
+    )
 
 
 @pytest.mark.parametrize(
     ("budget", "metrics", "number"),
     [
-        (SPLIT, BOOLEANS, f"About 1,000 {BY_REPORTS}, if each of them has budget left"),
-        (SAMPLE, BOOLEANS, f"{BY_REPORTS} of the 33.3% that are asked, if"),
+        (SPLIT, BOOLEANS, f"About 1,000 {BY_REPORTS} device has budget left"),
+        (SAMPLE, BOOLEANS, f"{BY_REPORTS} of the 33.3% that are asked has"),
         (PACE, EXPIRING, UNKNOWN),
     ],
 )
