@@ -82,8 +82,8 @@ def archive(  # noqa: PLR0913 one argument for each option
 
     Each window gets its own folder, which is written in a single step and never changes.
     DIR/index.html shows every question over all windows, and DIR/digest.txt summarizes all
-    questions in 20 lines. Run this command as a scheduled job; the next run continues an
-    interrupted one.
+    questions in 20 lines. Run this command as a scheduled job. If a run is interrupted, the next
+    run continues it.
     """
     try:
         # importing this here saves other commands 41 ms for loading templates; it fails on systems

@@ -40,7 +40,7 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
 
 
 def script_for(command: click.Command, shell: str) -> str:
-    """Return the completion script of a command for a shell, which ends with a line break."""
+    """Return the completion script of a command for a shell. The script ends with a line break."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"

@@ -31,7 +31,7 @@ from estimator.conformance.run import play
 )
 @click.pass_context
 def conformance(context: click.Context, *, program: str, labels: tuple[str, ...]) -> None:
-    """Check that an SDK follows the protocol, through a program that speaks JSON lines.
+    """Check that an SDK follows the protocol, through a program that exchanges lines of JSON.
 
     Each failure names the number of the violated rule in docs/protocol. Exit with status 1 if there
     is a failure.

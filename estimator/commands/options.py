@@ -97,16 +97,16 @@ def _span(bounds: click.IntRange | click.FloatRange) -> str:
 
 
 class Day(click.ParamType[date]):
-    """The type of an argument that is a day of the calendar."""
+    """The type of an argument that is a date."""
 
     name = "date"
 
     def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Return the day that a text states. Any other text is a usage error."""
+        """Return the date that a text states. Any other text is a usage error."""
         try:
             return value if isinstance(value, date) else date.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} must be a day, such as 2026-11-22", param, ctx)
+            self.fail(f"{value!r} must be a date, such as 2026-11-22", param, ctx)
 
 
 BETWEEN_0_AND_1 = NumberRange(0, 1, min_open=True, max_open=True)

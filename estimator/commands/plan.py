@@ -42,7 +42,7 @@ LEAST_DELTA = 1e-9
 NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The limits of ``--wanted-error``: from 1% of the narrowest possible range to the widest."""
+"""The limits of ``--wanted-error``: 1% of the narrowest possible range, and the widest range."""
 
 MOST_WINDOWS: Final = 10_000
 """The maximum value of ``--windows``. No registry's lifetime budget pays for more windows."""
@@ -110,8 +110,8 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--shares",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: for some numbers, the share of each answer, in TOML or JSON. The plan then suggests "
-    "ranges for clipping.",
+    help="With --population: the share of each answer to some metrics of numbers, in TOML or JSON. The plan then "
+    "suggests ranges for clipping.",
 )
 @click.option(
     "--pilot",
@@ -149,7 +149,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--at-most",
     metavar="EPSILON",
     type=NumberRange(0, 1000, min_open=True),
-    help="With --check: warn if a device may reveal more than this within a year.",
+    help="With --check: warn if a device may reveal more than this epsilon within a year.",
 )
 @click.option(
     "--against",
@@ -326,7 +326,7 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print what a new registry changes: the text for users, the yearly privacy loss, and warnings.
+    """Print the changes of the text for users and of the yearly privacy loss, and print warnings.
 
     If the number of devices is known, warn about each question whose error would be too large to be
     useful.

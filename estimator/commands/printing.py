@@ -71,7 +71,7 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
 
 
 def put_document(text: str) -> None:
-    """Print a text with the same bytes as in a file: UTF-8, and line breaks unchanged."""
+    """Print a text in UTF-8 with unchanged line breaks, as it would be in a file."""
     click.echo(text.encode(), file=stdout(), nl=False)
 
 

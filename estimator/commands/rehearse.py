@@ -55,10 +55,11 @@ DIGITS: Final = 6
 """The number of decimal places of the epsilons that are tried by default."""
 
 FEWEST_ROUNDS: Final = 2
-"""The minimum number of rounds with ``--loss``. A single round does not show what is chance."""
+"""The minimum number of rounds with ``--loss``. A single round does not show the effect of chance.
+"""
 
 FACTORS: Final = (0.5, 1, 2)
-"""The epsilons that are tried by default without ``--loss``: multiples of the registry's."""
+"""The multiples of the registry's epsilon that are tried by default without ``--loss``."""
 
 
 @click.command(
@@ -75,7 +76,7 @@ FACTORS: Final = (0.5, 1, 2)
     "table",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="True answers: one column per metric, one row per device.",
+    help="A CSV file of true answers, with one column per metric and one row per device.",
 )
 @click.option(
     "--repeat", metavar="N", type=DEVICES, help="With --csv: how many devices each row represents.  [default: 1]"
@@ -216,10 +217,12 @@ def _ground_truth(
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="True answers: one column per feature, and one for the label, with the metric's name. An optional "
-    "column named person marks rows of the same person.",
+    help="A CSV file of true answers, with one column per feature, and one for the label, named like the metric. An "
+    "optional column named person marks rows of the same person.",
 )
-@click.option("--metric", "name", metavar="NAME", required=True, help="The model: a metric whose label is yes or no.")
+@click.option(
+    "--metric", "name", metavar="NAME", required=True, help="The metric of the model, whose label must be yes or no."
+)
 @click.option(
     "--devices",
     metavar="N",

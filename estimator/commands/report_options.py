@@ -58,10 +58,7 @@ FOR_PEOPLE: Final = frozenset({"table", "html"})
 """The formats for people. They cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
-"""The maximum size of a file of candidates, enough for about a million texts.
-
-Each candidate widens a report's simultaneous intervals.
-"""
+"""The maximum size of a file of candidates, which is enough for about a million texts."""
 
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
@@ -231,7 +228,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     ),
     "candidates": RequestedExtra(
         "candidates",
-        "The share of each text in this file, which has one text per line. For questions about texts.",
+        "For questions about texts, the share of each text in this file. The file has one text per line.",
         click.Path(path_type=Path),
         "FILE",
         "words.txt",
@@ -312,7 +309,7 @@ def with_extras(known: Iterable[str], example: str) -> Callable[[Callable[..., A
         multiple=True,
         type=ExtraList(known),
         callback=_without_repeats,
-        help=f"Add figures, such as {example}: see Extras. Repeatable.",
+        help=f"Add figures, such as {example} (see Extras). Repeatable.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator watch``: a table that is redrawn while reports arrive.
+"""The command ``hearsay-estimator watch``, which redraws a table while reports arrive.
 
 If the collector is down, the command waits until it is available.
 """

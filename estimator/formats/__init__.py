@@ -1,1 +1,1 @@
-"""The report as data: written as JSON, CSV, Parquet or data frames, and read from JSON."""
+"""Conversion of reports to JSON, CSV, Parquet and data frames, and a reader of the JSON."""

@@ -1,4 +1,4 @@
-"""A report as a table: the same rows and columns in CSV, Parquet and data frames.
+"""A report as a table, with the same rows and columns in CSV, Parquet and data frames.
 
 CSV follows RFC 4180, except that lines end with LF. Times are in UTC, in the form of ISO 8601.
 
@@ -41,7 +41,7 @@ FOUND_TEXT: Final = "found_text"
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
 TRIAL: Final = "trial"
-"""The content of the column ``population`` for a trial, so that nobody takes it for real users."""
+"""The content of the column ``population`` for a trial, whose reports are not from real users."""
 
 DESCRIPTIONS: Final = {
     **{name: statistic.description for name, statistic in STATISTICS.items()},
@@ -50,11 +50,14 @@ DESCRIPTIONS: Final = {
         for name, statistic in STATISTICS.items()
         if statistic.pooled
     },
-    "change": "the change of a share or mean: the last window minus the first; with `--since`, later windows minus "
-    "earlier ones",
-    "found_change": "the clearest trend or step of a share or mean that changed or may have changed: `value: verdict`",
-    "effect": "the difference between two public strata's shares: `value: second stratum less first stratum`",
-    "effect_on_mean": "the difference between two public strata's means: `second stratum less first stratum`",
+    "change": "the change of a share or mean from the first window to the last; with `--since`, from earlier to later "
+    "windows",
+    "found_change": "the clearest trend or step of a share or mean that changed or may have changed, written as "
+    "`value: verdict`",
+    "effect": "the difference between two public strata's shares, written as `value: second stratum less "
+    "first stratum`",
+    "effect_on_mean": "the difference between two public strata's means, written as `second stratum less first "
+    "stratum`",
     DEVICES: "the number of participating devices, if the schedule determines the share of devices that are asked",
     TAKING_PART: "the share of all installations that participate, with `--with installs`",
     **{
@@ -66,7 +69,8 @@ DESCRIPTIONS: Final = {
 """The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The probability that bounds for all installations are wrong because the number of devices is.
+"""The probability that bounds for all installations are wrong because the true number of devices
+is below its interval.
 
 It is added to the probability that the figure's own interval is wrong.
 """
@@ -86,7 +90,7 @@ IN_PANDAS: Final = {
 }
 
 SCHEMA_KEY: Final = b"hearsay.schema"
-"""The key under which the metadata of a Parquet file contain the schema's number."""
+"""The key of the schema's number in the metadata of a Parquet file."""
 
 
 class Row(NamedTuple):
@@ -116,8 +120,8 @@ class Row(NamedTuple):
     ]
     estimate: Annotated[
         float | None,
-        "the unbiased estimate, never clipped; for a distribution, smoothed and within the interval; empty without "
-        "reports",
+        "the unbiased estimate, which is not clipped; for a distribution, a smoothed estimate within the interval; "
+        "empty without reports",
     ]
     standard_error: Annotated[
         float | None, "the standard error of the estimate; empty without reports and for the figures of a distribution"
@@ -139,8 +143,8 @@ class Row(NamedTuple):
     confidence: Annotated[float, "the confidence of the interval"]
     population: Annotated[
         str,
-        f"`{POPULATION}`: figures describe the participating devices, which intervals treat as a random sample, not "
-        f"the devices whose users decline; or `{TRIAL}`: the reports come from a trial by the app's developers",
+        f"`{POPULATION}` if figures describe the participating devices, which intervals treat as a random sample, and "
+        f"not the devices whose users decline; `{TRIAL}` if the reports come from a trial by the app's developers",
     ]
     unit: Annotated[
         str | None,
@@ -236,7 +240,7 @@ def _change_cells(changes: Changes) -> Iterator[Cells]:
 
 
 def _changed(group: FigureGroup, value: str | None) -> str:
-    """Return the name, for the column ``value``, of a figure that is tested for changes."""
+    """Return the content of the column ``value`` for a figure that is tested for changes."""
     if value is None:
         return group.about.title.lower()
     if group.about.members and not group.about.is_share:
@@ -267,7 +271,7 @@ def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterat
 
 
 _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
-"""The name of a row's window, its begin, its end, and whether it is closed."""
+"""The name of a row's window, its beginning, its end, and whether it is closed."""
 
 
 def _rows_in(
@@ -332,7 +336,7 @@ def as_csv(report: EstimateReport) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV. They may have more columns than a report, after the report's columns."""
+    """Return rows as CSV. A row may have further columns after the columns of a report."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()

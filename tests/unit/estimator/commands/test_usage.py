@@ -159,7 +159,7 @@ def invoked(name: str, option: str, bad: str) -> Result:
         ("plan --population 20k", "'20k' must be a whole number from 1 to 1,000,000,000,000,000"),
         ("plan --population 100 --delta x", "'x' must be a number from 1e-09 to 0.1"),
         ("plan --population 100 --allocate 0", "'0' must be a number above 0 and at most 1,000"),
-        ("plan --population 100 --today 2026-02-30", "'2026-02-30' must be a day, such as 2026-11-22"),
+        ("plan --population 100 --today 2026-02-30", "'2026-02-30' must be a date, such as 2026-11-22"),
         (
             "plan --population 100 --wanted-error dark=1",
             "must be smaller than the length of the figure's range, 1; try",
