@@ -181,7 +181,7 @@ def _read(
     *,
     preliminary: bool,
 ) -> Fetched:
-    """Read tallies from a collector, a file or memory. A collector comes with its token."""
+    """Read tallies from a collector, given by its URL and token, or from a file or memory."""
     if source is not None:
         collector, token = source
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
@@ -301,7 +301,7 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
     if file.schema != MODEL_SCHEMA:
         raise ReportError(f"{path} does not have schema {MODEL_SCHEMA}; use the version that wrote it")
     if file.label.get("kind") not in LABELS:
-        raise ReportError(f"{path} has no label of {' or '.join(LABELS)}; write it with report --format model")
+        raise ReportError(f"{path} has no label of kind {' or '.join(LABELS)}; write it with report --format model")
     if not _is_complete(file.learned):
         raise ReportError(f"{path} has no weights, or a range without ends; write it with report --format model")
     return file

@@ -328,8 +328,8 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
     """Print the changes of the text for users and of the yearly privacy loss, and print warnings.
 
-    If the number of devices is known, warn about each question whose error would be too large to be
-    useful.
+    If the number of devices is known, warn about each question whose figures would be too inexact
+    to be useful.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.

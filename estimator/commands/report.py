@@ -136,8 +136,8 @@ def report(  # noqa: PLR0913 one argument for each option
     _check_output(form, output, verbose=verbose)
     if alerts and preliminary:
         raise click.UsageError(
-            "--alert checks closed windows only, because repeated checks of an open window would cause a false "
-            "alarm; omit --preliminary"
+            "--alert checks closed windows only, because repeated checks of an open window would cause false alarms; "
+            "omit --preliminary"
         )
     request = dataclasses.replace(request_for(extras, form=form), since=since)
     definitions = history.read(registry)

@@ -139,7 +139,7 @@ def watch(  # noqa: PLR0913 one argument for each option
     every_s: int,
     verbose: bool,
 ) -> None:
-    """Print the table of a collector every minute, including open windows, until Ctrl-C."""
+    """Print a collector's report every minute, including open windows, until you press Ctrl-C."""
     check_collector(collector, allow_plain_http=allow_plain_http)
     selection = selection_of(first, last, preliminary=True)
     request = request_for(extras, form="table")

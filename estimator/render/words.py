@@ -52,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The labels of quantities, other than single figures, that fabricated reports could shift."""
+"""The labels of quantities that fabricated reports could shift and that are not single figures."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""

@@ -25,11 +25,11 @@ possible windows (Bonferroni). The probability that any unchanged figure has a c
 0.05 or less is at most 5%.
 
 A figure with a corrected p-value of 0.05 or less has changed. If several shapes have such a
-p-value, the verdict follows the shape that fits the windows best, that is, the shape that most
-reduces the sum of squared distances. For a trend, the verdict is "rising" or "falling"; for a step,
-"higher since" or "lower since" a window. If only the difference between the last window and the
-first has such a p-value, the figure merely "changed". A verdict is new if, without the last window,
-the figure would not have had a verdict in the same direction.
+p-value, the verdict follows the shape that fits the figures of the windows best, by least squares.
+For a trend, the verdict is "rising" or "falling"; for a step, "higher since" or "lower since" a
+window. If only the difference between the last window and the first has such a p-value, the figure
+merely "changed". A verdict is new if, without the last window, the figure would not have had a
+verdict in the same direction.
 
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all questions.
@@ -168,7 +168,7 @@ class Compared:
 
     @property
     def untested(self) -> tuple[str, ...]:
-        """The statistics of the last tally that are not tested."""
+        """The untested statistics of the last tally."""
         tested = {group.statistic for group, sums, *_ in self._placed() if _is_tested(group, sums)}
         return tuple(
             group.statistic

@@ -29,9 +29,9 @@ The variance never exceeds this bound if the fresh and lasting parts are known e
 * The same term is also at most 2 O, for the following reason. Let x and y be one person's answers
   in two windows, on a scale from 0 to 1, with means a and b in the population. Neither x·y nor
   (1-x)·(1-y) is ever below 0. The covariance of x and y is thus never below -min(a·b, (1-a)·(1-b)),
-  which is reached if people say yes once and no the next time. Let the smaller window have m
-  reports and the larger one n. If everybody in the smaller window is also in the larger one, the
-  covariance of the windows' means is the covariance of x and y divided by n; otherwise, the
+  which is its value if people say yes in one window and no in the other. Let the smaller window
+  have m reports and the larger one n. If everybody in the smaller window is also in the larger one,
+  the covariance of the windows' means is the covariance of x and y divided by n; otherwise, the
   covariance of the means is closer to 0. The covariance of the means is therefore not below any of
   the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Multiply one of the four by
   the two windows' weights, and sum over all pairs of a window with a positive weight and one with a
@@ -50,13 +50,13 @@ the window's interval divided by the width of a normal interval with the same er
 2008, "Construction of confidence limits about effect measures: a general approach", section 2).
 
 A normal interval needs a minimum of noise (`LEAST_NOISE`). If the same people answer in many
-windows, the mean of the windows may have less noise, because noise averages out. Few people may
-still be at an end of the range in every window. The mean is therefore treated as no more precise
-than a mean over the largest number of windows that still has enough noise. The mean over all
-windows is a mean of such means, so the same bound applies to its error (Minkowski). F² and G² are
-therefore at least the square of the sum of c · least, where ``least`` is the fresh error that a
-window would have with exactly the minimum of noise. More windows never increase the bound. If a
-window has less than the minimum of noise, its whole error counts as lasting.
+windows, the mean of the windows may have less noise, because noise averages out. The number of
+people at an end of the range, however, can be small in every window. The mean is therefore treated
+as no more precise than a mean over the largest number of windows that still has enough noise. The
+mean over all windows is a mean of such means, so the same bound applies to its error (Minkowski).
+F² and G² are therefore at least the square of the sum of c · least, where ``least`` is the fresh
+error that a window would have with exactly the minimum of noise. More windows never increase the
+bound. If a window has less than the minimum of noise, its whole error counts as lasting.
 
 The figure for all reports of several windows is the mean of the windows' figures, weighted by their
 numbers of reports. However many windows there are, its error is at least the error due to the

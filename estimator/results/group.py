@@ -60,7 +60,10 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def told(self) -> list[int]:
-        """The positions of the figures whose changes are described, such as yes but not also no."""
+        """The positions of the figures whose changes are described.
+
+        For answers of yes and no, only changes of yes are described.
+        """
         labels = self.figures.labels
         within = [label[-1] if isinstance(label, tuple) and self.about.members else label for label in labels]
         is_yes_or_no = set(map(type, within)) == {bool}

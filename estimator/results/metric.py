@@ -32,8 +32,8 @@ class ModelInput(Record, frozen=True, kw_only=True):
         tuple[float, ...],
         says(
             "the weights of the feature. With ``rotated-axes``, a number has one weight. A category of two values, "
-            "scaled to -1 and 1, has one weight, and any other category has one for each value except the first. With "
-            "``crosses``, a feature has one weight for each value or for each equal part of the range."
+            "scaled to -1 and 1, has one weight. Any other category has one weight for each value except the first. "
+            "With ``crosses``, a feature has one weight for each value or for each equal part of the range."
         ),
     ] = ()
 
@@ -60,7 +60,7 @@ class LearnedModel(Record, frozen=True, kw_only=True):
         float | None,
         says("the parameter lambda of the ridge regression, computed from the known noise. None for crosses."),
     ]
-    intercept: Annotated[float, says("the intercept of the weighted sum; 0 without reports.")]
+    intercept: Annotated[float, says("the intercept of the weighted sum; 0 if there are no reports.")]
     inputs: Annotated[tuple[ModelInput, ...], says("the features, in the registry's order.")]
     auc: Annotated[
         Estimate | None,
@@ -79,7 +79,7 @@ MODEL_SCHEMA: Final = 1
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
-    """A learned model as a file, which an app ships to predict the label on the device."""
+    """The file of a learned model, with which an app predicts the label on the device."""
 
     schema: Annotated[int, says("the schema number of this file.")]
     model: Annotated[str, says("the name of the metric.")]
@@ -112,7 +112,7 @@ class Cluster(Record, frozen=True, kw_only=True):
     """One cluster of answers, which lie close together."""
 
     share: Annotated[Estimate, says("the share of devices whose answer is in the cluster.")]
-    stability: Annotated[float, says("how well resampled tallies reproduce the cluster, from 0 to 1.")]
+    stability: Annotated[float, says("how well resampled tallies reproduce the cluster, from 0 (not at all) to 1.")]
     values: Annotated[
         tuple[Label, ...], says("the answers in the cluster, in the domain's order; empty for a number.")
     ] = ()
@@ -166,7 +166,9 @@ class RangeTest(Record, frozen=True):
             "range. For texts and vectors, Pearson's chi-square statistic."
         ),
     ]
-    p_value: Annotated[float, says("the probability of a statistic at least this large under that distribution.")]
+    p_value: Annotated[
+        float, says("the probability of a statistic at least this large under the likeliest distribution.")
+    ]
     drawn: Annotated[
         int,
         says("the number of simulated tallies; 0 if the p-value needs no simulation."),
@@ -373,7 +375,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
     ] = None
     learned: Annotated[
         LearnedModel | None,
-        says("for a model, the intercept and the weights. None for other kinds, and without reports."),
+        says("for a model, the intercept and the weights. None for other kinds, or if there are no reports."),
     ] = None
     covariance: Annotated[
         tuple[tuple[float, ...], ...] | None,

@@ -151,8 +151,8 @@ def refusals(proof: ProvedStep) -> Iterator[str]:
     who = f"refused: {proof.metric}, {proof.step}"
     if proof.exceeded:
         yield (
-            f"{who}: more is revealed than is claimed: epsilon {proof.proved_epsilon} where {proof.claimed_epsilon} is"
-            f" claimed; delta {_delta(proof.proved_delta)} where {_delta(proof.claimed_delta)} is claimed"
+            f"{who}: more is revealed than is claimed: epsilon {proof.proved_epsilon} instead of"
+            f" {proof.claimed_epsilon}, and delta {_delta(proof.proved_delta)} instead of {_delta(proof.claimed_delta)}"
         )
     for mismatch in proof.mismatches:
         yield f"{who}: {mismatch}"

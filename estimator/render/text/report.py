@@ -353,7 +353,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield lines on how far fabricated reports could have moved figures, and on the test.
+    """Yield lines on how far fabricated reports could have moved figures, and on the test for them.
 
     Args:
         estimated: the figures of one window.

@@ -234,7 +234,7 @@ def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
-    """Return sentences on the possible effect of fabricated reports, and on the test."""
+    """Return sentences on the possible effect of fabricated reports, and on the test for them."""
     key, what = shown.headline, "nothing would move"
     moves = {FigureKey(move.statistic, move.value): move for move in fakes.moves}
     move = moves.get(key) if key is not None else None

@@ -156,7 +156,8 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     result = _run("--registry", registry)
     assert result.exit_code == 1
     assert (
-        "refused: os, one report: more is revealed than is claimed: epsilon infinite where 1.000000000" in result.stderr
+        "refused: os, one report: more is revealed than is claimed: epsilon infinite instead of 1.000000000"
+        in result.stderr
     )
     assert "a report does not have the declared distribution; of 3 probabilities, the one of " in result.stderr
     assert "dark_mode" not in result.stderr

@@ -190,7 +190,7 @@ def model_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def test_a_model_of_an_unknown_label_is_refused(tmp_path: Path, model_file: str, label: dict[str, str]) -> None:
     file = tmp_path / "model.json"
     file.write_text(json.dumps(json.loads(model_file) | {"label": label}))
-    with pytest.raises(ReportError, match="has no label of boolean or number"):
+    with pytest.raises(ReportError, match="has no label of kind boolean or number"):
         estimator.load_model(file)
 
 

@@ -242,7 +242,7 @@ def test_an_alert_on_an_unknown_stratum_is_refused_with_those_that_there_are(nam
 
 def test_of_many_strata_the_table_shows_the_clearest_pairs_first() -> None:
     report = reported(*(drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.21))))
-    lines = [line for line in as_table(report).splitlines() if line.startswith("dark_mode in ")]
+    lines = [line for line in as_table(report).splitlines() if line.startswith("dark_mode in 2026-11-20:")]
     assert lines[-1] == "dark_mode in 2026-11-20: platform=web less platform=ios"
 
 
