@@ -63,7 +63,7 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""A file that the folder of every archived window contains, and by which it is recognized."""
+"""The name of a file in the folder of every archived window. It identifies such a folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
 
 
 def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
-    """Return the name and the title for a stratum, or for a former form, of a question."""
+    """Return the name and the title for a stratum or a former form of a question."""
     return {"name": name, "title": name if metric.title == metric.name else f"{metric.title} ({part})"}
 
 

@@ -458,7 +458,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         untested="quantiles",
     ),
     "range": Statistic(
-        "the share of devices with an answer between two numbers, on request",
+        "on request, the share of devices with an answer between two numbers",
         "Share of devices within a range",
         _range,
         _range_cell,
