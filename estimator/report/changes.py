@@ -361,9 +361,7 @@ def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
 
 
 def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
-    """Return the weights of windows in steps, which are differences of means, shape (steps,
-    windows).
-    """
+    """Return each step, a difference of means, as weights of windows, shape (steps, windows)."""
     after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
     weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
     return weights
