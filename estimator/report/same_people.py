@@ -50,13 +50,14 @@ the window's interval divided by the width of a normal interval with the same er
 2008, "Construction of confidence limits about effect measures: a general approach", section 2).
 
 A normal interval needs a minimum of noise (`LEAST_NOISE`). If the same people answer in many
-windows, the mean of the windows may have less noise, because noise averages out. The number of
-people at an end of the range, however, can be small in every window. The mean is therefore treated
-as no more precise than a mean over the largest number of windows that still has enough noise. The
-mean over all windows is a mean of such means, so the same bound applies to its error (Minkowski).
-F² and G² are therefore at least the square of the sum of c · least, where ``least`` is the fresh
-error that a window would have with exactly the minimum of noise. More windows never increase the
-bound. If a window has less than the minimum of noise, its whole error counts as lasting.
+windows, the mean of the windows may have less noise than that, because noise averages out. The
+number of people at an end of the range, however, can be small in every window. The mean is
+therefore treated as no more precise than a mean over the largest number of windows that still has
+enough noise. The mean over all windows is a mean of such means, so the same bound applies to its
+error (Minkowski). F² and G² are therefore at least the square of the sum of c · least, where
+``least`` is the fresh error that a window would have with exactly the minimum of noise. More
+windows never increase the bound. If a window has less than the minimum of noise, its whole error
+counts as lasting.
 
 The figure for all reports of several windows is the mean of the windows' figures, weighted by their
 numbers of reports. However many windows there are, its error is at least the error due to the
