@@ -272,7 +272,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "opting out keeps the secret": (
-        "someone who reads the disk, with permanent answers",
+        "someone who reads the disk, if a question has permanent answers",
         WrongProduct("client_sdk/ledger/erase.py", "SET secret = NULL, agrees = 0", "SET agrees = 0", (WIPING,)),
     ),
     "busy answers are not counted": (
