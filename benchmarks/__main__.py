@@ -103,7 +103,9 @@ def section(text: str) -> str:
 def write(measured: dict[str, str]) -> None:
     """Write sections into the file, in order, in place of older sections of the same benchmarks."""
     sections = read(RESULTS.read_text(encoding="utf-8")) | measured
-    head = "# Results\n\nWritten by `make bench`. Clients, servers and the store share the cores.\n\n"
+    head = (
+        "# Results\n\n`make bench` writes this page. Clients, servers and the store share the cores of one machine.\n\n"
+    )
     body = (MARK.format(name) + sections[name].strip("\n") + "\n" for name in PARTS if name in sections)
     RESULTS.write_text(head + "\n".join(body), encoding="utf-8")
 

@@ -40,15 +40,17 @@ def measure_bulk() -> str:
             rows.append([str(reports), str(uploads_a_batch(registry, reports)), spread(per_s)])
             median_per_s = median(per_s)
             verdicts.append(
-                f"\n{reports} reports an upload, of worker processor time: "
-                + verdict(median_per_s >= goal, f"{median_per_s:,.0f} reports/s", f"≥ {goal:,}")
+                f"\nPer second of the worker's processor time, with {reports} reports per upload: "
+                + verdict(median_per_s >= goal, f"{median_per_s:,.0f} reports", f"≥ {goal:,}")
                 + "\n"
             )
     return (
         "## Bulk\n\n"
-        f"One worker; batches as large as a relay sends; {ROUNDS} rounds of {REPORTS:,} reports on 8 connections;\n"
-        "worker processor time from `/proc/PID/stat`; `appendfsync always`; median (range).\n\n"
-        + table(("reports an upload", "uploads a batch", "reports/s of processor time"), rows)
+        f"One worker counts {REPORTS:,} reports in each of {ROUNDS} rounds, on 8 connections. Batches are as large as\n"
+        "those of a relay. The worker's processor time is from `/proc/PID/stat`, and the store has `appendfsync "
+        "always`.\n"
+        "Cells show the median (range).\n\n"
+        + table(("reports per upload", "uploads per batch", "reports per second of processor time"), rows)
         + "".join(verdicts)
     )
 

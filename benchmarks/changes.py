@@ -55,13 +55,15 @@ def measure_changes() -> str:
         (narrow, held_before), (wide, held) = independent.mean(axis=0), allowing.mean(axis=0)
         rows.append([name, f"{narrow:.4f}", f"{wide:.4f}", f"{wide / narrow:.2f}", f"{held_before:.3f}", f"{held:.3f}"])
         least = min(least, float(held))
-    heading = ("figure", "as if independent", "now", "ratio", "held as if independent", "held now")
+    heading = ("figure", "width, independent", "width, Hearsay", "ratio", "coverage, independent", "coverage, Hearsay")
     return (
-        f"## Changes\n\nMean width of the 95% interval of a change between two windows of {REPORTS:,} reports, as a "
-        "share of the range. How often it held where the same people answer the opposite in the second window, in "
-        f"{DRAWS:,} draws:\n\n"
+        "## Changes\n\nThe width is the mean width of the 95% interval of a change between two windows of "
+        f"{REPORTS:,}\n"
+        "reports, as a share of the range. The coverage is how often the interval contains the true change in\n"
+        f"{DRAWS:,} draws, if the same people give the opposite answer in the second window. *Independent* is an\n"
+        "interval that assumes different people in the two windows.\n\n"
         + table(heading, rows)
-        + "\nLeast: "
+        + "\nThe lowest coverage: "
         + verdict(least >= PROMISED, f"{least:.3f}", f"≥ {PROMISED}")
         + _search()
     )
@@ -87,8 +89,9 @@ def _search() -> str:
         low, median, high = min(seconds), statistics.median(seconds), slowest
         rows.append([f"{windows}", f"{figures * (windows + 1):,}", f"{median:.2f} ({low:.2f} to {high:.2f})"])
     return (
-        f"\n\nProcessor seconds to search {len(registry.metrics)} estimated questions of `benchmarks/many_windows.py` "
-        "for changes, median (range):\n\n"
+        f"\n\nThe search for changes in {len(registry.metrics)} estimated questions of `benchmarks/many_windows.py` "
+        "takes "
+        "these processor seconds, as median (range):\n\n"
         + table(("windows", "tested sums", "seconds"), rows)
         + "\nThe slowest search: "
         + verdict(slowest <= MOST_S, f"{slowest:.2f} s", f"≤ {MOST_S:g} s")

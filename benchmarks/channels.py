@@ -37,7 +37,10 @@ MOST_BYTES = 2**30
 def measure_channels() -> str:
     """Run this benchmark, and return its section of RESULTS.md."""
     parts = (prepared(), client(), estimated(), rehearsed(), variances(), mean_variances(), distances())
-    return "## Accuracy and speed of the channels\n\nFor the channels that `auto` chooses.\n\n" + "\n".join(parts)
+    return (
+        "## Accuracy and speed of the channels\n\nAll figures are for the mechanisms (*channels*) that `auto` "
+        "chooses.\n\n" + "\n".join(parts)
+    )
 
 
 def prepared() -> str:
@@ -51,8 +54,9 @@ def prepared() -> str:
         firsts_ms.append(first_ms)
     rows = [["a definition", spread(makings_ms, 2)], ["its first report", spread(firsts_ms, 2)]]
     return (
-        f"Preparing each of {len(makings_ms)} definitions of 2 to 1024 values at epsilon .1 to 5,\n"
-        f"the median of {ROUNDS} times each:\n\n"
+        f"The time to prepare each of {len(makings_ms)} definitions with 2 to 1024 values at epsilon .1 to 5, which "
+        "is the\n"
+        f"median of {ROUNDS} measurements:\n\n"
         + table(("what", "ms, median (range) over definitions"), rows)
         + "\nThe slowest definition: "
         + verdict(max(makings_ms) <= 20, f"{max(makings_ms):.1f} ms", "≤ 20 ms")
@@ -102,8 +106,9 @@ def estimated() -> str:
     )
     heading = ("values", "channel", "symbols", "definition, s", "tally → all, first, s", "the next tally, s", "peak")
     return (
-        "From the tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh processes;\n"
-        "the first tally includes preparing the inverse and loading libraries:\n\n"
+        "The time from a tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh "
+        "processes.\n"
+        "For the first tally, it includes preparing the inverse and loading libraries:\n\n"
         + table(heading, rows)
         + "".join(verdicts)
     )
@@ -120,8 +125,9 @@ def rehearsed() -> str:
             started = time.perf_counter()
             _run("-m", "estimator", "rehearse", "--registry", str(registry), "--population", str(10**9), "--seed", "1")
             times_s.append(time.perf_counter() - started)
-    return f"Rehearsal of 10^9 devices at 1024 values, start-up included, s, {spread(times_s, 2)}: " + verdict(
-        median(times_s) <= 3, f"{median(times_s):.2f} s", "≤ 3 s"
+    return (
+        f"Seconds to rehearse 10^9 devices with 1024 values, with start-up, are {spread(times_s, 2)}, with the median "
+        + verdict(median(times_s) <= 3, f"{median(times_s):.2f} s", "≤ 3 s")
     )
 
 
@@ -138,8 +144,9 @@ def variances() -> str:
         everything += ratios.values()
         rows.append([epsilon, f"{fmean(ratios.values()):.4f}", f"{ratios[worst]:.4f}", str(worst)])
     return (
-        "Exact n times the variance over that of subset selection, 2 to 64 values and ten sizes up to 5000:\n\n"
-        + table(("epsilon", "mean", "worst", "values of the worst"), rows)
+        "The exact variance of a share, divided by that of subset selection, for 2 to 64 values and ten numbers up to "
+        "5000:\n\n"
+        + table(("epsilon", "mean", "worst", "number of values of the worst"), rows)
         + f"\nMean **{fmean(everything):.4f}**; worst: "
         + verdict(max(everything) <= designs.PROMISED, f"{max(everything):.4f}", f"≤ {designs.PROMISED}")
     )
@@ -153,7 +160,9 @@ def mean_variances() -> str:
         ratios.append(means.worst_variance(means.decoder(channel).squares) / least(epsilon))
         rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
     return (
-        "Exact worst variance of a mean over the least of one-bit (Duchi's), piecewise and hybrid:\n\n"
+        "The exact variance of a mean for the worst answer, divided by the smallest such variance of the mechanisms "
+        "one-bit\n"
+        "(Duchi's), piecewise and hybrid:\n\n"
         + table(("epsilon", "mechanism", "ratio"), rows)
         + "\nWorst: "
         + verdict(max(ratios) <= 1.01, f"{max(ratios):.4f}", "≤ 1.01")
@@ -182,8 +191,8 @@ def distances() -> str:
             f"\nEpsilon {epsilon}: " + verdict(fmean(errors) <= limit, f"{fmean(errors):.4f}", f"≤ {limit}")
         )
     return (
-        "Wasserstein-1 distance of the square wave's smoothed histogram to Beta(2, 5), "
-        f"{waves.REPORTS:,} reports, 20 tallies:\n\n"
+        "The Wasserstein-1 distance between the true distribution, Beta(2, 5), and the smoothed histogram of a square\n"
+        f"wave, for 20 tallies of {waves.REPORTS:,} reports:\n\n"
         + table(("epsilon", "mean", "median (range)", "seconds"), rows)
         + "".join(verdicts)
         + "\nThe slowest: "

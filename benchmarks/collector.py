@@ -69,27 +69,28 @@ def _section(
             *(name, spread(empty.cpu_us), spread(upload.cpu_us), spread(ratios(empty, upload), 2)),
             *(spread(empty.per_s), spread(upload.per_s)),
         ]
-        for name, (empty, upload) in (("1,000 requests/s", steady), ("as many as it can", saturated))
+        for name, (empty, upload) in (("1,000 requests/s", steady), ("as many as possible", saturated))
     ]
     same_rate = median(ratios(*steady))
     gain = median(collector.per_s) / median(plain.per_s)
     heading = ("load", "empty POST, CPU µs", "upload, CPU µs", "ratio", "empty POST/s", "uploads/s")
     return (
         "## Collector\n\n"
-        f"One worker; {ROUNDS} interleaved rounds of {REQUESTS} requests on 8 connections;\n"
-        "worker processor time from `/proc/PID/stat`; `appendfsync always`; median (range).\n\n"
+        f"In each of {ROUNDS} rounds, one worker answers {REQUESTS} requests of each kind on 8 connections. Its\n"
+        "processor time is from `/proc/PID/stat`, and the store has `appendfsync always`. Cells show the median "
+        "(range).\n\n"
         + table(heading, rows)
-        + "\nAn empty POST over an upload of 4 reports, worker processor time at the same rate: "
+        + "\nWorker processor time of an empty POST, divided by that of an upload of 4 reports at the same rate: "
         + verdict(same_rate >= 0.6, f"{same_rate:.2f}", "≥ 0.6")
         + "\n"
         + table(
-            ("way", "uploads/s"),
+            ("server", "uploads/s"),
             [
-                ["Flask under gunicorn (sync), JSON pushed to a Redis list", spread(plain.per_s)],
+                ["a minimal Flask app under gunicorn (sync), which pushes JSON to a Redis list", spread(plain.per_s)],
                 ["collector", spread(collector.per_s)],
             ],
         )
-        + "\nCollector over the plain way, same run, same fsync policy: "
+        + "\nCollector divided by the minimal app, in the same run and with the same fsync policy: "
         + verdict(gain >= 1.5, f"{gain:.2f}", "≥ 1.5")
     )
 

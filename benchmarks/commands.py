@@ -73,7 +73,7 @@ def measure_commands() -> str:
 def _imports() -> str:
     library = subprocess.run([sys.executable, "-c", LIBRARY], check=True, capture_output=True, text=True, cwd=ROOT)
     ours = f"import importlib; [importlib.import_module(name) for name in {library.stdout.split()!r}]"
-    programs = {"the standard library's part of it": (sys.executable, ours), "Hearsay SDK": (sys.executable, OURS)}
+    programs = {"the standard library's part": (sys.executable, ours), "Hearsay SDK": (sys.executable, OURS)}
     try:
         python = str(installed("startup"))
         programs |= {name: (python, program) for name, program in PEERS.items()}
@@ -83,13 +83,13 @@ def _imports() -> str:
     for _ in range(ROUNDS):
         for name, (python, program) in programs.items():
             times[name].append(_import_ms(python, program))
-    part, whole = (median(times[name]) for name in ("the standard library's part of it", "Hearsay SDK"))
+    part, whole = (median(times[name]) for name in ("the standard library's part", "Hearsay SDK"))
     rows = [[f"{name}: `{PEERS.get(name, OURS)}`" if name in PEERS else name, spread(ms)] for name, ms in times.items()]
     ratio = whole / part
     return (
-        f"Processor time of each import in fresh interpreters, in turn; ours is `{OURS}`.\n\n"
-        + table(("import", "ms of the processor, median (range)"), rows)
-        + "\nThe SDK over the standard library's part: "
+        f"The imports take turns, each in a fresh interpreter. Hearsay's import is `{OURS}`.\n\n"
+        + table(("import", "processor time in ms, median (range)"), rows)
+        + "\nThe SDK, divided by the standard library's part: "
         + verdict(ratio <= MOST_RATIO, f"{ratio:.2f}", f"≤ {MOST_RATIO}")
     )
 
@@ -123,17 +123,19 @@ def _commands() -> str:
     more_ms, additions_s = median(on_ms) - median(without_ms), _additions_s()
     scaled_ms = more_ms * REFERENCE_S / additions_s
     return (
-        "`notes add` of examples/notes in a fresh process, its reports sent by a helper to no collector.\n\n"
+        "`notes add` of examples/notes runs in a fresh process. A helper tries to send its reports, without a "
+        "collector.\n\n"
         + table(
-            ("the app", "ms of the processor, median (range)"),
+            ("the app", "processor time in ms, median (range)"),
             [
                 ["without the SDK", spread(without_ms)],
-                ["with it, undecided", spread(refused_ms)],
-                ["with it, with consent", spread(on_ms)],
+                ["with the SDK, undecided", spread(refused_ms)],
+                ["with the SDK and consent", spread(on_ms)],
             ],
         )
-        + f"\nTelemetry slows a command down by {more_ms:.0f} ms; 10^7 additions took {additions_s:.2f} s. "
-        + f"On a machine where they take {REFERENCE_S} s: "
+        + f"\nTelemetry slows the command down by {more_ms:.0f} ms on this machine, which needs {additions_s:.2f} s "
+        "for 10^7 "
+        + f"additions. On a machine that needs {REFERENCE_S} s for them: "
         + verdict(scaled_ms <= WANTED_MS, f"{scaled_ms:.0f} ms", f"≤ {WANTED_MS} ms")
     )
 

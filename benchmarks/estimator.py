@@ -32,12 +32,13 @@ def measure_estimator() -> str:
     ratio = median(times[MANY]) / median(times[FEW])
     slowest = max(times[MANY])
     return (
-        "## Estimator\n\n`hearsay-estimator report` with start-up, on tallies drawn from the law; median (range).\n\n"
+        "## Estimator\n\nThe time of `hearsay-estimator report`, with start-up, for randomly drawn tallies; median "
+        "(range).\n\n"
         + table(
-            ("reports a metric", "seconds"),
+            ("reports per metric", "seconds"),
             [["10^3", spread(times[FEW], 3)], ["10^8", spread(times[MANY], 3)]],
         )
-        + f"\n10^8 over 10^3 reports: **{ratio:.2f}**. Slowest: "
+        + f"\nTime for 10^8 reports, divided by that for 10^3: **{ratio:.2f}**. The slowest: "
         + verdict(slowest <= 1, f"{slowest:.2f} s", "≤ 1 s")
     )
 

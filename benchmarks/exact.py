@@ -33,9 +33,10 @@ def measure_exact() -> str:
         _ask(registry, MECHANISMS[1], "1")
         rows.append([f"{VALUES} values, epsilon 1, {MECHANISMS[1]}, all inputs", *_proved(registry, "--all-inputs")[1]])
     return (
-        "## The exact audit\n\n`audit --exact`, in processor seconds of a fresh process; one run each.\n\n"
-        + table(("of", "inputs walked", "symbols", "paths", "seconds"), rows)
-        + f"\nThe slowest sample of {VALUES} values: "
+        "## The exact audit\n\nThe time of `audit --exact` is in processor seconds of a fresh process. Each row is a "
+        "single run.\n\n"
+        + table(("audited", "inputs walked", "symbols", "paths", "seconds"), rows)
+        + f"\nThe slowest audit of {VALUES} values that walks a sample of inputs: "
         + verdict(slowest_s <= LIMIT_S, f"{slowest_s:.1f} s", f"≤ {LIMIT_S:.0f} s")
     )
 

@@ -21,8 +21,9 @@ def measure_fresh() -> str:
         [f"`make {target}`", verdict(times[target] <= limit, f"{times[target]:.0f} s", f"≤ {limit:.0f} s").strip()]
         for target, limit in LIMITS_S.items()
     ]
-    return "## From a fresh clone\n\nEmpty home, no caches, installation included; one run each.\n\n" + table(
-        ("command", "time"), rows
+    return (
+        "## From a fresh clone\n\nThe home directory is empty, and there are no caches. Times include installation; "
+        "each command ran once.\n\n" + table(("command", "time"), rows)
     )
 
 

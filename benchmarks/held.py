@@ -62,16 +62,17 @@ def measure_held() -> str:
             each = (held_bytes(server) - before - (tallies - tallies_before)) / ids
             filled = mean(server.zcard(key) for key in buckets(server))
             rows.append([f"{ids:,}", f"{ids * REPORTS:,}", f"{tallies:,}", f"{each:.1f}", f"{filled:.0f}"])
-            verdicts.append(f"{ids:,} ids: " + verdict(each <= MOST_ID_BYTES, f"{each:.1f} bytes an id", "≤ 40"))
+            verdicts.append(f"{ids:,} ids: " + verdict(each <= MOST_ID_BYTES, f"{each:.1f} bytes per id", "≤ 40"))
             if target == IDS[0]:
                 export_s, import_s = backup_seconds(url, Path(folder))
         grown = tallies - tallies_before
     return (
         "## What a store holds\n\n"
-        f"Uploads of {REPORTS} reports on the demo's metrics, of one window, counted by the store's own script;\n"
-        "memory of the server without its buffers (`INFO memory`), tallies by `MEMORY USAGE`.\n\n"
-        + table(("upload ids", "reports", "all but ids, bytes", "bytes an id, with everything", "ids a bucket"), rows)
-        + f"\n{IDS[-1] * REPORTS:,} reports change tallies and what belongs to them by: "
+        f"The store's own script counts uploads of {REPORTS} reports on the demo's metrics, all of one window. The "
+        "memory\n"
+        "is that of the server without its buffers (`INFO memory`), and for tallies, that of `MEMORY USAGE`.\n\n"
+        + table(("upload ids", "reports", "all but ids, bytes", "bytes per id", "ids per bucket"), rows)
+        + f"\n{IDS[-1] * REPORTS:,} reports increase the memory of everything but ids by: "
         + verdict(grown < MOST_TALLY_BYTES, f"{grown:,} bytes", "< 1 MiB")
         + "\n"
         + "\n".join(verdicts)

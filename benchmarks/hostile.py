@@ -31,16 +31,21 @@ def measure_hostile() -> str:
         server = redis.Redis.from_url(url)
         honest = _left(server, store, HONEST)
         left = {name: _left(server, store, kind) for name, kind in HOSTILE.items()}
-    rows = [["an honest one", str(HONEST.counted), f"{honest:.1f}"]]
+    rows = [["an honest upload", str(HONEST.counted), f"{honest:.1f}"]]
     rows += [[name, str(HOSTILE[name].counted), f"{each:.1f}"] for name, each in left.items()]
     most = max(each - BYTES_A_COUNTED_REPORT * HOSTILE[name].counted for name, each in left.items())
     return (
         "## What hostile uploads leave\n\n"
-        f"{UPLOADS:,} uploads of each kind, counted by the store's own script; memory of the server without its\n"
-        "buffers (`INFO memory`), tallies and their index included.\n\n"
-        + table(("an upload", "reports counted", "bytes it leaves"), rows)
-        + "\nThe most that a hostile upload leaves, apart from a byte for each counted report: "
-        + verdict(most <= honest + ROUNDING_BYTES, f"{most:.1f} bytes", f"≤ the honest one's {honest:.1f}, and 1")
+        f"The store's own script counts {UPLOADS:,} uploads of each kind. The memory is that of the server without "
+        "its\n"
+        "buffers (`INFO memory`), and includes tallies and their index.\n\n"
+        + table(("an upload", "reports counted", "bytes left per upload"), rows)
+        + "\nThe most bytes that a hostile upload leaves, apart from a byte for each counted report: "
+        + verdict(
+            most <= honest + ROUNDING_BYTES,
+            f"{most:.1f} bytes",
+            f"≤ {honest + ROUNDING_BYTES:.1f}, which is {ROUNDING_BYTES} more than an honest upload",
+        )
     )
 
 

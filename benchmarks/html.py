@@ -70,14 +70,15 @@ def measure_html() -> str:
         waves_s, waves_used_s = histograms_seconds(Path(folder))
         mixed_s, mixed_used_s = mixed_seconds(Path(folder))
         alone, written = write_every_kind(histograms)
-        pages = {"the usual kinds": usual, "every kind, histograms too": histograms}
+        pages = {"the usual kinds": usual, "every kind, with histograms": histograms}
         paints = {name: [first_paint_s(browser, file) for _ in range(PAINTS)] for name, file in pages.items()}
         sizes = {name: file.stat().st_size / MIB for name, file in pages.items()}
     slowest, largest = max(max(seconds) for seconds in paints.values()), max(sizes.values())
     return (
-        "## HTML report\n\n50 questions in 90 windows, from a file of tallies, with start-up; median (range).\n\n"
+        "## HTML report\n\nA file has the tallies of 50 questions in 90 windows. Times include start-up; cells show "
+        "the median (range).\n\n"
         + table(
-            ("form", "seconds", "of the processor"),
+            ("format", "seconds", "processor seconds"),
             [[form, spread(seconds[form], 2), spread(processor[form], 2)] for form in seconds],
         )
         + "\n"
@@ -85,14 +86,15 @@ def measure_html() -> str:
             ("page of", "MiB", "first paint, s"),
             [[name, f"{sizes[name]:.2f}", spread(paints[name], 2)] for name in pages],
         )
-        + f"\nThe usual kinds are those of `benchmarks/many_windows.py`. To find the histogram of a number takes"
-        f" **{alone:.2f} s** where a tally stands alone; windows of one question are fitted together."
-        f" {many_windows.HISTOGRAMS} such questions in {many_windows.WINDOWS} windows, JSON and HTML at once, take"
-        f" {waves_s:.0f} s, {waves_used_s:.0f} s of the processor; the page of every kind, in which a tenth of the"
-        f" questions are such, {mixed_s:.0f} s, {mixed_used_s:.0f} s of the processor, of which {written:.2f} s are to"
-        " write it.\n\nHTML: "
+        + "\nThe usual kinds are those of `benchmarks/many_windows.py`. Estimating the histogram of a number from a "
+        "single"
+        f" tally takes **{alone:.2f} s**; windows of one question are estimated together. For {many_windows.HISTOGRAMS}"
+        f" questions with histograms in {many_windows.WINDOWS} windows, JSON and HTML together take {waves_s:.0f} s"
+        f" ({waves_used_s:.0f} s of processor time). The page of every kind, on which a tenth of the questions have"
+        f" histograms, takes {mixed_s:.0f} s ({mixed_used_s:.0f} s of processor time, {written:.2f} s of it for writing"
+        " the page).\n\nHTML: "
         + verdict(max(seconds["HTML"]) <= 10, f"{max(seconds['HTML']):.2f} s", "≤ 10 s")
-        + "\nThe page of all windows of an archive, its index and digest, with nothing new: "
+        + "\nWriting the index, the digest and the page of all windows of an archive without new windows: "
         + verdict(max(again) <= 10, f"{spread(again, 2)} s", "≤ 10 s")
         + "\nJSON: "
         + verdict(max(seconds["JSON"]) <= 2, f"{max(seconds['JSON']):.2f} s", "≤ 2 s")

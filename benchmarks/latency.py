@@ -75,17 +75,23 @@ def measure_latency() -> str:
     ]
     return (
         "## Latency\n\n"
-        f"Requests by a Poisson process for {SECONDS:.0f} s on {CONNECTIONS} connections, at {LOAD:.0%} of the rate\n"
-        "that the same collector took a moment before, because a shared host changes its speed; ms from the scheduled\n"
-        "time of each request, so that waiting counts; one worker unless a row says otherwise; `appendfsync always`;\n"
-        f"{ROUNDS} rounds of all in turn, median (range).\n\n"
-        + table(("", "took uploads/s", *(f"{part:.1%} done, ms" for part in QUANTILES), "99% over the median"), rows)
-        + "\nThe last two rows show the machine's part: empty POSTs at the same times as the row above them, and\n"
-        "writes of an upload's size that one process brings to the same disk. While uploads came, collector, store\n"
-        f"and sender kept {spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the host\n"
-        f"withheld {spread([each.stolen for each in rounds], 2)}. A server that handles one request at a time, each\n"
-        f"in the same time, has {constant_service(LOAD):.1f} in the last column (the queue M/D/1).\n\n"
-        "99% of uploads over their median, 4 threads: "
+        f"For {SECONDS:.0f} s, requests arrive on {CONNECTIONS} connections at random times (a Poisson process). "
+        "Their\n"
+        f"rate is {LOAD:.0%} of the rate that the same collector reached just before, because the speed of a shared "
+        "host\n"
+        "varies. Times are in ms from the scheduled time of each request, so they include waiting. There is one "
+        "worker\n"
+        "unless a row says otherwise, and the store has `appendfsync always`. Every row is measured in each of\n"
+        f"{ROUNDS} rounds; cells show the median (range).\n\n"
+        + table(("", "capacity, uploads/s", *(f"{part:.1%} done, ms" for part in QUANTILES), "99% / 50%"), rows)
+        + "\nThe last two rows show what the machine itself needs: for empty POSTs at the same times as the row above\n"
+        "them, and for writes of an upload's size by one process to the same disk. During the uploads, collector, "
+        "store\n"
+        f"and sender kept {spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the host "
+        "gave\n"
+        f"{spread([each.stolen for each in rounds], 2)} cores to other machines. If a server handled one request at a\n"
+        f"time, each in the same time, the last column would show {constant_service(LOAD):.1f} (the queue M/D/1).\n\n"
+        "The 99th percentile of uploads, divided by their median, with 4 threads: "
         + verdict(median(_tails("4 threads", rounds)) <= MOST, spread(_tails("4 threads", rounds), 1), f"≤ {MOST:.0f}")
     )
 

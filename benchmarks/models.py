@@ -80,12 +80,15 @@ def measure_models() -> str:
     plain = auc_without_privacy(by_row, real, SPLITS["health"], 1)
     return (
         "## Models\n\n"
-        f"Mean AUC of models over {SPLITS['digits']} splits by person, {SPLITS['health']} of health, and in brackets\n"
-        "what was wanted. Labels: a physical limitation\n"
-        "(`examples/health/health.csv`), benign tumours and digits of 5 or more (scikit-learn). Products\n"
-        f"have normal noise of the mechanism's variance; with real reports the cell health, 10,000, epsilon 4 has\n"
-        f"{repeated.auc:.3f}. Health split by row, so that a person is on both sides, has {plain:.3f} without\n"
-        "privacy.\n\n" + table(head, rows)
+        f"Each cell is the mean AUC of models over {SPLITS['digits']} random splits of the people ({SPLITS['health']} "
+        "for\n"
+        "the health data). The wanted AUC is in parentheses. The labels are a physical limitation\n"
+        "(`examples/health/health.csv`), benign tumors, and digits of 5 or more (both from scikit-learn). For\n"
+        "`rotated-axes`, normal noise with the mechanism's variance replaces the reports. With real reports, the AUC "
+        "for\n"
+        f"health, 10,000 devices and epsilon 4 is {repeated.auc:.3f}. If the health data are split by row, so that a "
+        "person\n"
+        f"can be in both parts, the AUC without privacy is {plain:.3f}.\n\n" + table(head, rows)
     )
 
 

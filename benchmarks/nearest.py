@@ -31,9 +31,12 @@ def measure_nearest() -> str:
         searches = [_search_ms(metric, _vector(generator, length)) for _ in range(SEARCHES)]
         readings = [_ms(lambda text=text: Registry.parse(text)) for _ in range(READINGS)]  # type: ignore[misc]
         slowest_ms = max(slowest_ms, *searches)
-        rows.append([f"{prototypes:,} of {length}", f"{len(text) / 1024:,.0f}", spread(readings), spread(searches, 1)])
+        rows.append(
+            [f"{prototypes:,} of length {length}", f"{len(text) / 1024:,.0f}", spread(readings), spread(searches, 1)]
+        )
     return (
-        "## The nearest prototype\n\nProcessor time, median (range); vectors of four decimals.\n\n"
+        "## The nearest prototype\n\nProcessor times are shown as median (range). The numbers of vectors have four "
+        "decimals.\n\n"
         + table(("prototypes", "KiB of the registry", "ms to read it", "ms to find the nearest"), rows)
         + "\nThe slowest search: "
         + verdict(slowest_ms <= LIMIT_MS, f"{slowest_ms:.1f} ms", f"≤ {LIMIT_MS:.0f} ms")

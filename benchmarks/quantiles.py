@@ -73,22 +73,25 @@ def measure_quantiles() -> str:
         )
     least = min(_coverage(cells) for cells in measured.values())
     return (
-        "## Quantiles\n\nMean width of the 95% intervals of five quantiles, as a share of the range, over "
-        f"{len(POPULATIONS)} populations, {DRAWS} tallies each; on how many populations the hierarchical histogram's "
-        "are narrower, and how many intervals held the truth:\n\n"
+        "## Quantiles\n\nThe width is the mean width of the 95% intervals of five quantiles, as a share of the range, "
+        "for\n"
+        f"{len(POPULATIONS)} populations with {DRAWS} tallies each. The table also shows for how many populations the\n"
+        "intervals of the hierarchical histogram are narrower. The coverage is the share of intervals that contain "
+        "the\n"
+        "true value.\n\n"
         + table(
             (
                 "reports",
                 "epsilon",
-                "square wave",
-                "hierarchical",
-                "narrower on",
-                "square wave held",
-                "hierarchical held",
+                "width, square wave",
+                "width, hierarchical",
+                "narrower for",
+                "coverage, square wave",
+                "coverage, hierarchical",
             ),
             rows,
         )
-        + "\nLeast coverage of a row: "
+        + "\nThe lowest coverage of a row: "
         + verdict(least >= PROMISED, f"{least:.3f}", f"≥ {PROMISED}")
     )
 

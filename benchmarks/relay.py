@@ -49,13 +49,16 @@ def measure_relay() -> str:
                 held = (peak_bytes(pid) - before) / HELD / 1024
     return (
         "## Relay\n\n"
-        f"{ROUNDS} rounds of {HELD} uploads of 4 reports at once, each on a connection of its own, held for up\n"
-        f"to {GATHER_S} s; processor time of the relay, median (range); memory at its peak, in the first round.\n\n"
+        f"In each of {ROUNDS} rounds, {HELD} uploads of 4 reports arrive at once, each on its own connection. The "
+        "relay\n"
+        f"holds them for up to {GATHER_S} s. Its processor time is shown as median (range), and its memory is the "
+        "peak of\n"
+        "the first round.\n\n"
         + table(
             ("what", "figure"),
             [
-                ["CPU µs an upload", spread(cpu_us)],
-                ["KiB an upload that is held, its connection included", f"{held:.1f}"],
+                ["CPU µs per upload", spread(cpu_us)],
+                ["KiB per held upload, including its connection", f"{held:.1f}"],
             ],
         )
     )

@@ -74,20 +74,20 @@ def measure_sdk() -> str:
                 ["`import requests`, ms", spread(requests_ms, 1)],
                 ["`import client_sdk`, ms (its names load at first use)", spread(sdk_ms, 1)],
                 ["`record` with a durable queue, ms", spread(record_ms, 2)],
-                ["`Telemetry(…)` and first `record` in a fresh process, new device, ms", spread(new_ms, 1)],
-                ["the same, known device, ms", spread(known_ms, 1)],
-                ["`flush(5)` with nobody listening, the first in its process, ms", spread(offline_ms)],
-                ["`record` in an event loop, which it blocks, ms", spread(sync_ms, 2)],
-                ["`await arecord`: how long the loop's next turn waits, ms", spread(async_ms, 2)],
+                ["`Telemetry(…)` and first `record` in a fresh process, on a new device, ms", spread(new_ms, 1)],
+                ["the same on a device with a ledger, ms", spread(known_ms, 1)],
+                ["the first `flush(5)` of a process, if no collector answers, ms", spread(offline_ms)],
+                ["how long `record` blocks an event loop, ms", spread(sync_ms, 2)],
+                ["how long `await arecord` delays the loop's next turn, ms", spread(async_ms, 2)],
                 ["randomized response, from answer to symbol, thousand/s", spread([rate / 1000 for rate in rates])],
                 ["k-ary randomized response, k = 32, the same, thousand/s", spread([rate / 1000 for rate in many])],
             ],
         )
-        + "\n`import client_sdk` over `import requests`: "
+        + "\n`import client_sdk`, divided by `import requests`: "
         + verdict(share <= 0.4, f"{share:.2f}", "≤ 0.4")
         + "\n`record`: "
         + verdict(median(record_ms) <= 1, f"{median(record_ms):.2f} ms", "≤ 1 ms")
-        + "\n`Telemetry(…)` and first `record`, known device: "
+        + "\n`Telemetry(…)` and first `record`, on a device with a ledger: "
         + verdict(median(known_ms) <= 40, f"{median(known_ms):.0f} ms", "≤ 40 ms")
         + "\nRandomized response in a Python loop with CSPRNG coins: "
         + verdict(median(rates) >= 500e3, f"{median(rates) / 1000:,.0f} k/s", "≥ 500 k/s")

@@ -76,15 +76,17 @@ def measure_stores() -> str:
     heading = (
         "durability",
         "uploads/s",
-        "over `fsync`",
-        "CPU of all servers, µs an upload",
-        "bytes appended an upload",
+        "relative to `fsync`",
+        "CPU of all servers, µs per upload",
+        "bytes appended per upload",
     )
     return (
         "## Stores\n\n"
-        f"One worker each; {ROUNDS} interleaved rounds of {UPLOADS:,} uploads of 4 reports, 8 connections, as fast as\n"
-        "possible; all servers share one disk and the cores, so only ratios are meaningful; median (range).\n\n"
-        + table(heading, rows)
+        f"In each of {ROUNDS} rounds, collectors with one worker take turns. Each gets {UPLOADS:,} uploads of 4 "
+        "reports\n"
+        "on 8 connections, as fast as possible. All servers share one disk and the cores, so only ratios are "
+        "meaningful.\n"
+        "Cells show the median (range).\n\n" + table(heading, rows)
     )
 
 

@@ -40,14 +40,16 @@ def measure_typescript() -> str:
     speeds = dict(re.findall(r"^(.+): (\d+) thousand", _node("dist/test/bench.js"), re.MULTILINE))
     return (
         "## The SDK in TypeScript\n\n"
-        "`npm run bench`, `npm run bench:browsers` and the test of sizes, in `client_sdk/typescript`.\n\n"
+        "The figures are from `npm run bench`, `npm run bench:browsers` and the test of sizes, in "
+        "`client_sdk/typescript`.\n\n"
         + "".join(
-            f"{name}, gzip: {verdict(int(sizes[name]) <= most, f'{int(sizes[name]):,} B', f'≤ {most:,} B')}\n"
+            f"A bundle for {name}, after gzip: "
+            f"{verdict(int(sizes[name]) <= most, f'{int(sizes[name]):,} B', f'≤ {most:,} B')}\n"
             for name, most in SIZES.items()
         )
-        + "Perturbations a second of a core, with the system's coins:\n\n"
+        + "Perturbations per second on one core, with coins from the operating system:\n\n"
         + table(
-            ("channel", "thousand a second", "wanted"),
+            ("channel", "thousand per second", "wanted"),
             [[name, speed, f"≥ {CHANNELS[name]}" if name in CHANNELS else ""] for name, speed in speeds.items()],
         )
         + "\n"
@@ -59,15 +61,16 @@ def _record(output: str) -> str:
     """Return the time of `record`, compared with a bare write."""
     pattern = r"(\w+): record median ([\d.]+) ms, 95% ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95% ([\d.]+) ms"
     rows = [list(row) for row in re.findall(pattern, output)]
-    head = ("browser", "`record`, median ms", "95%", "bare strict add, median ms", "95%")
+    head = ("browser", "`record`, median ms", "95%", "bare write, median ms", "95%")
     _, median, most, bare, _ = next(row for row in rows if row[0] == "chrome")
     ratio = float(median) / float(bare)
     over = verdict(ratio <= MOST_OF_BARE, f"{ratio:.1f}", f"≤ {MOST_OF_BARE}")
     return (
-        "`record` with strict durability, the first 50 questions of a device:\n\n"
+        "The time of `record` with strict durability, for the first 50 questions of a device, next to that of a bare "
+        "write:\n\n"
         + table(head, rows)
-        + f"\nChromium, median over that of a bare add: {over}\n"
-        + f"Chromium, 95%: {verdict(float(most) <= MOST_MS, f'{most} ms', f'≤ {MOST_MS} ms')}"
+        + f"\nChromium, median divided by that of a bare write: {over}\n"
+        + f"Chromium, 95th percentile: {verdict(float(most) <= MOST_MS, f'{most} ms', f'≤ {MOST_MS} ms')}"
     )
 
 
@@ -91,9 +94,9 @@ def browsers_section(tap: str) -> str:
     ]
     return (
         "## Races and crashes in browsers\n\n"
-        f"`HEARSAY_ROUNDS={ROUNDS} make test-browsers`: Chromium's tab is crashed, Firefox is killed as a whole. A\n"
-        "round fails if a ceiling is exceeded, if a report acknowledged as queued is not counted, or if one\n"
-        "is counted twice.\n\n" + table(("browser", "test", "rounds", "failed"), rows)
+        f"`HEARSAY_ROUNDS={ROUNDS} make test-browsers` crashes a tab of Chromium, and kills all of Firefox. A round\n"
+        "fails if a ceiling is exceeded, or if a report acknowledged as queued is not counted, or is counted twice.\n\n"
+        + table(("browser", "test", "rounds", "failed"), rows)
     )
 
 

@@ -48,15 +48,16 @@ def coverage_of_vectors() -> str:
                 all_held += [of_coordinates, of_sums]
                 cells.append(f"{of_coordinates:.3f}, {of_sums:.3f}")
         rows.append(cells)
-    head = ["truth", *(f"ε = {epsilon}, {devices:,}" for epsilon in EPSILONS for devices in DEVICES)]
+    head = ["population", *(f"ε = {epsilon}, {devices:,}" for epsilon in EPSILONS for devices in DEVICES)]
     lowest = float(min(all_held))
     return (
         "### Coverage of vectors\n\n"
-        f"Length {LENGTH}, {ROTATIONS} rotations. The part of the intervals of coordinates, and of {len(weights)}\n"
-        f"weighted sums, that hold the truth, over {ROUNDS} tallies of the given number of devices,\n"
-        "drawn anew for each.\n\n"
+        f"Vectors have {LENGTH} coordinates, and there are {ROTATIONS} rotations. Each cell has two coverages: that "
+        "of the\n"
+        f"intervals of coordinates, and that of the intervals of {len(weights)} weighted sums. The column head gives\n"
+        f"epsilon and the number of devices, which are drawn anew for each of {ROUNDS} tallies.\n\n"
         + table(head, rows)
-        + f"\nThe lowest: {verdict(lowest >= LEAST, f'{lowest:.3f}', f'≥ {LEAST}')}"
+        + f"\nThe lowest coverage: {verdict(lowest >= LEAST, f'{lowest:.3f}', f'≥ {LEAST}')}"
     )
 
 

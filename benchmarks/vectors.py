@@ -81,10 +81,13 @@ def measure_vectors() -> str:
     head = ("length", "epsilon", "D", "computed", "by tallies", "by uploads", "PrivUnitG", "hemisphere", "SQKR")
     return (
         "## The mean of vectors\n\n"
-        "Squared error, times reports, over that of PrivUnitG by its formula, with standard errors. Vectors have\n"
-        f"random directions. By tallies: the mean of {DEVICES} devices, again and again; the mechanism's law draws\n"
-        "them. By uploads: the same of devices whose uploads are encoded, read, judged and counted. The other\n"
-        "mechanisms are written from their papers; SQKR with its best number of bits.\n\n"
+        "Each ratio is the squared error times the number of reports, divided by that of PrivUnitG according to its\n"
+        "formula, with a standard error. Vectors have random directions. *By tallies* is the error of the mean vector "
+        "of\n"
+        f"{DEVICES} devices, for tallies that are drawn from the mechanism's distribution. *By uploads* is the same "
+        "error\n"
+        "for uploads that devices encode, and that are then read, judged and counted. The other mechanisms are\n"
+        "implemented from their papers; SQKR has its best number of bits.\n\n"
         + table(head, rows)
         + "\n"
         + _limits(ratios)
@@ -105,7 +108,7 @@ def _limits(ratios: list[_Ratio]) -> str:
     for least, most, limit in LIMITS:
         highest = max(ratio.computed for ratio in ratios if least <= ratio.dimension <= most)
         is_within = verdict(highest <= limit, f"{highest:.3f}", f"≤ {limit}")
-        lines.append(f"The highest computed ratio, D from {least} to {most:,}: {is_within}")
+        lines.append(f"The highest computed ratio for D from {least} to {most:,}: {is_within}")
     farthest = max(abs(ratio.deviation) for ratio in ratios)
     near = verdict(farthest <= FARTHEST, f"{farthest:.1f} standard errors", f"≤ {FARTHEST}")
     lines.append(f"The largest distance between a measured and a computed ratio: {near}")
@@ -211,12 +214,12 @@ def _costs(generator: np.random.Generator) -> str:
         limit = DEVICE_LIMITS_MS[dimension]
         line = verdict(spent <= limit, f"{spent:.2f} ms", f"≤ {limit:g} ms").rstrip()
         lines.append(
-            f"A device, from a vector to the bytes of an upload, D = {dimension:,}, the fastest of {REPEATS}: {line}"
+            f"Time from a vector to the bytes of an upload for D = {dimension:,} (fastest of {REPEATS} runs): {line}"
         )
     for bits, length in product(DECODE_LIMITS_S, (100, 1000)):
         spent_s = _decode_s(_metric(length), bits, generator)
         line = verdict(spent_s <= DECODE_LIMITS_S[bits], f"{spent_s:.3f} s", f"≤ {DECODE_LIMITS_S[bits]:g} s").rstrip()
-        lines.append(f"A tally of 2^{bits} symbols, length {length:,}, the fastest of 5: {line}")
+        lines.append(f"Time to estimate a tally of 2^{bits} symbols, for length {length:,} (fastest of 5 runs): {line}")
     return "\n".join(f"* {line}" for line in lines) + "\n"
 
 

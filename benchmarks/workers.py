@@ -64,8 +64,8 @@ def measure_workers() -> str:
         ):
             uncounted, counted = side_by_side(registry, without, with_metrics, SAME_RATE_PER_S, SAME_RATE_PER_S)
     rows = [
-        ["one worker, as many as it can", spread(alone.cpu_us), spread(alone.per_s)],
-        ["two workers, as many as they can", spread(together.cpu_us), spread(together.per_s)],
+        ["one worker, as many as possible", spread(alone.cpu_us), spread(alone.per_s)],
+        ["two workers, as many as possible", spread(together.cpu_us), spread(together.per_s)],
         ["one worker, 500 a second", spread(at_rate.cpu_us), spread(at_rate.per_s)],
         ["two workers, 500 a second each", spread(each_at_rate.cpu_us), spread(each_at_rate.per_s)],
         ["without `--metrics-bind`, 1,000 a second", spread(uncounted.cpu_us), spread(uncounted.per_s)],
@@ -73,12 +73,15 @@ def measure_workers() -> str:
     ]
     return (
         "## Workers\n\n"
-        f"{ROUNDS} interleaved rounds of {UPLOADS:,} uploads of 4 reports on 8 connections; processor time of the\n"
-        "workers; `appendfsync always`; median (range).\n\n"
-        + table(("what", "CPU µs an upload", "uploads/s"), rows)
-        + "\nTwo workers over one: "
+        f"Two collectors take turns in each of {ROUNDS} rounds, with {UPLOADS:,} uploads of 4 reports on 8 "
+        "connections\n"
+        "each. The processor time is that of all workers of a collector, and the store has `appendfsync always`. "
+        "Cells\n"
+        "show the median (range).\n\n"
+        + table(("what", "CPU µs per upload", "uploads/s"), rows)
+        + "\nUploads/s of two workers, divided by those of one: "
         + _scaling(_ratio(together.per_s, alone.per_s), 2 * _ratio(at_rate.cpu_us, each_at_rate.cpu_us))
-        + "\n\nProcessor time of an upload with `--metrics-bind`, relative to one without: "
+        + "\n\nProcessor time of an upload with `--metrics-bind`, divided by that without: "
         f"**{_ratio(counted.cpu_us, uncounted.cpu_us):.2f}**\n"
     )
 
@@ -111,9 +114,9 @@ def _scaling(measured: float, would: float) -> str:
     if (os.cpu_count() or 1) >= CORES:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")
     return (
-        f"**{measured:.2f}** measured, which says nothing here: two workers, the store and the senders share "
-        f"{os.cpu_count()} cores.\nBy the processor time of an upload, each at the same rate, on cores of their "
-        f"own: **{would:.2f}** (wanted: ≥ {GOAL} where cores allow it)"
+        f"**{measured:.2f}**. This ratio has no meaning here, because two workers, the store and the senders share "
+        f"{os.cpu_count()} cores.\nThe processor times of uploads at the same rate give the ratio for separate cores: "
+        f"**{would:.2f}** (wanted: ≥ {GOAL} where cores allow it)"
     )
 
 

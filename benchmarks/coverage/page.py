@@ -111,9 +111,9 @@ def measure_coverage() -> str:
     least = min(each.least for each in measured)
     return (
         "## Coverage of intervals\n\n"
-        "Coverage of 95% intervals; docs/research/intervals.md explains the columns.\n\n"
+        "The table shows the coverage of 95% intervals. docs/research/intervals.md explains the columns.\n\n"
         + table(HEADING, [_row(each) for each in measured])
-        + "\nLeast: "
+        + "\nThe lowest coverage: "
         + verdict(least >= WANTED, f"{least:.3f}", f"≥ {WANTED}")
     )
 

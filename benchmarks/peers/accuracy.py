@@ -41,21 +41,26 @@ CHANNELS = {
 
 INTRODUCTION = (
     "### Accuracy of shares\n\n"
-    f"Mean squared error of the shares; {DEVICES:,} devices, Zipf(1.1), the same for all; mean ± its standard error\n"
-    "over runs (their number). Every report of a peer is drawn by the peer itself; a channel of a peer gets\n"
-    f"{PEERS_RUNS} runs, or as many as begin within {SECONDS:.0f} s, but 5. Ours are drawn from the law.\n"
-    "GRR (k-ary randomized response) and OUE are of pure-ldp and multi-freq-ldpy, and their runs put together, for\n"
-    "the laws are one; HR is of pure-ldp, SS of multi-freq-ldpy. The best peer is the entry of the least mean in\n"
-    "this run, which flatters it slightly. Not run: OLH, which has the law of OUE and takes minutes; FLH, its\n"
-    "approximation; GRR at 1024 values; opendp's channels, which are GRR and a unary code of more variance than OUE.\n"
-    "Theory: the variance of subset selection in a uniform population.\n\n"
-    "Unbiased:\n\n"
+    f"The answers of {DEVICES:,} devices follow Zipf(1.1), and are the same for all libraries. Each error is the mean\n"
+    "squared error of the shares ± its standard error over runs, whose number is in parentheses. Every report of a "
+    "peer\n"
+    f"is drawn by the peer itself; a channel of a peer gets {PEERS_RUNS} runs, or as many as begin within "
+    f"{SECONDS:.0f} s,\n"
+    "but at least 5. Our tallies are drawn from their distribution. Both pure-ldp and multi-freq-ldpy have GRR (k-ary\n"
+    "randomized response) and OUE. Their runs are put together, because the distributions are the same. HR is from\n"
+    "pure-ldp, and SS from multi-freq-ldpy. The best peer is the one with the smallest mean in this run, which "
+    "flatters\n"
+    "it slightly. Some channels were not run: OLH, which has the distribution of OUE and takes minutes; FLH, its\n"
+    "approximation; GRR at 1024 values; and opendp's channels, which are GRR and a unary code with more variance than\n"
+    "OUE. *Theory* is the variance of subset selection in a uniform population.\n\n"
+    "Errors of unbiased shares:\n\n"
 )
 POST_PROCESSED = (
-    "\nPost-processed. Ours are the shrunken shares. Peers by what they offer: additive, simplex and threshold of\n"
-    "pure-ldp; clipped and IBU, with its defaults and of fewer runs, of multi-freq-ldpy; and by our own simplex on\n"
-    "the estimates of multi-freq-ldpy and our own likelihood on the support counts of both, where IBU would end\n"
-    "without its limit of 10,000 rounds:\n\n"
+    "\nErrors after post-processing. Ours are the shrunken shares. For peers, these methods were tried: additive,\n"
+    "simplex and threshold of pure-ldp; clipped and IBU of multi-freq-ldpy (IBU with its default settings and in "
+    "fewer\n"
+    "runs); our own simplex on the estimates of multi-freq-ldpy; and our own likelihood on the support counts of both\n"
+    "libraries, which gives the result that IBU would reach without its limit of 10,000 rounds.\n\n"
 )
 
 Cell = tuple[int, float]
@@ -116,7 +121,7 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
         + _beside(cells, raw_ours, raw)
         + POST_PROCESSED
         + _beside(cells, post_ours, post)
-        + "\nMean squared errors of all peers and of ours:\n\n"
+        + "\nMean squared errors of all peers and of Hearsay:\n\n"
         + _everything(cells, raw, post, _of_ours(ours))
     )
 

@@ -37,13 +37,17 @@ def client_section(peers: Sequence[Peer]) -> str:
     ]
     return (
         "### Client\n\n"
-        f"Reports a second at epsilon 1, one value per call in a Python loop, {ROUNDS} interleaved rounds of\n"
-        f"{SECONDS} s each, median (range). Ours start from the answer, a text or a boolean; those of the peers\n"
-        "from an index. `GRR` is k-ary randomized response. Coins differ: a Mersenne Twister is\n"
-        "fast, but predictable from its output, so that it hides nothing; the fair comparison is opendp.\n\n"
-        + table(("values", "whose", "channel", "thousand/s", "coins"), rows)
+        "A Python loop makes one report per call, at epsilon 1. Cells show the median (range) of the reports per "
+        "second in\n"
+        f"{ROUNDS} rounds of {SECONDS} s each, in which the libraries take turns. Hearsay starts from the answer, "
+        "which is\n"
+        "a text or a boolean; the peers start from an index. `GRR` is k-ary randomized response. The libraries draw\n"
+        "different coins: a Mersenne Twister is fast, but hides nothing, because its numbers can be predicted from "
+        "its\n"
+        "output. The fair comparison is therefore that with opendp.\n\n"
+        + table(("values", "library", "channel", "thousand/s", "coins"), rows)
         + "\n"
-        + table(("values", "best with a CSPRNG", "ours over it", "best of all", "ours over it"), _ratios(rates))
+        + table(("values", "best with a CSPRNG", "ours / best", "best of all", "ours / best"), _ratios(rates))
     )
 
 

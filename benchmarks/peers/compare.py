@@ -18,7 +18,8 @@ def measure_peers() -> str:
     """Run this benchmark, and return its section of RESULTS.md."""
     with running_peers() as (peers, missing):
         running = ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none"
-        head = f"## Peers\n\nEach in its own environment. Measured: {running}.\n"
+        head = "## Peers\n\nThe other libraries, called *peers*, run in their own environments. "
+        head += f"Measured peers: {running}.\n"
         head += "".join(f"\n{name} could not be installed or started: {why}\n" for name, why in missing.items())
         parts = [head]
         for part in (client_section, server_section, accuracy_section):

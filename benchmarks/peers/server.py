@@ -57,8 +57,8 @@ def server_section(peers: Sequence[Peer]) -> str:
         best_s = min((median(times_s) for times_s, _ in others.values()), default=None)
         ratio = f"{median(ours) / best_s:.3f}" if best_s else "none ran"
         verdicts.append(
-            f"\n{size} values: ours over the best peer that ran **{ratio}**; beside the quoted C++: "
-            + verdict(median(ours) <= quoted_s, f"{median(ours):.4f} s", f"≤ {quoted_s} s")
+            f"\n{size} values: our time is **{ratio}** times that of the fastest peer that ran. Compared with the "
+            "quoted C++: " + verdict(median(ours) <= quoted_s, f"{median(ours):.4f} s", f"≤ {quoted_s} s")
         )
         rows.append(
             [
@@ -71,10 +71,13 @@ def server_section(peers: Sequence[Peer]) -> str:
         )
     return (
         "### Server\n\n"
-        "Seconds from an array (ours) or a list (peers) of 10^6 reports at epsilon 1 to the estimates of all values;\n"
-        f"{ROUNDS} interleaved rounds, median (range). Reports of peers repeat a pool. Where fewer were measured,\n"
-        "once, the time is scaled in proportion.\n\n"
-        + table(("values", "whose", "channel", "seconds", "measured"), rows)
+        "The time runs from an array (ours) or a list (peers) of 10^6 reports at epsilon 1 to the estimates of all "
+        "values.\n"
+        f"Cells show the median (range) of {ROUNDS} rounds, in which the libraries take turns. The reports of peers "
+        "repeat\n"
+        "a smaller set of reports. If fewer than 10^6 reports were measured, they were measured once, and the time is\n"
+        "scaled up in proportion.\n\n"
+        + table(("values", "library", "channel", "seconds", "measured"), rows)
         + "".join(verdicts)
     )
 
@@ -118,7 +121,7 @@ def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool)
             if not first and reports < REPORTS:
                 continue  # it is so slow that one measurement is enough
             answer = peer.ask("server", channel=channel, inputs=size, epsilon=EPSILON, reports=reports, drawn=drawn)
-            start = f"; {answer['start']:.1f} s of start not counted" if answer["start"] > 0.1 else ""
+            start = f"; {answer['start']:.1f} s of preparation not counted" if answer["start"] > 0.1 else ""
             measured = "all" if reports == REPORTS else f"{reports:,}, scaled"
             earlier = before.get((peer.name, channel), ([], ""))[0]
             others[peer.name, channel] = [*earlier, answer["seconds"] * REPORTS / reports], measured + start

@@ -63,15 +63,16 @@ def costs() -> str:
     device_ms = max(_device_ms(metric_of(TEXT, max_length=LETTERS, epsilon=epsilon)) for epsilon in EPSILONS)
     return (
         "\n### Time and memory\n\n"
-        f"From a tally to the found strings of {LETTERS} letters: processor seconds of the first decode of a\n"
-        f"process, the seconds that passed, and the process at its peak, with Python and numpy: the medians of\n"
+        f"A process finds the strings of {LETTERS} letters in a tally. The table shows its processor seconds, the "
+        "elapsed\n"
+        "seconds, and its peak memory with Python and numpy. Each figure is the median of\n"
         f"{PROCESSES} processes.\n\n"
-        + table(("epsilon", "devices", "symbols", "seconds", "passed", "MB"), rows)
+        + table(("epsilon", "devices", "symbols", "processor seconds", "elapsed", "MB"), rows)
         + "\nThe slowest: "
         + verdict(slowest_s <= DECODE_S, f"{slowest_s:.2f} s", f"≤ {DECODE_S:g} s")
         + "\nThe largest: "
         + verdict(largest_mb <= DECODE_MB, f"{largest_mb:.0f} MB", f"≤ {DECODE_MB} MB")
-        + f"\nA device, from a text of {LETTERS} letters to a symbol, the slowest epsilon: "
+        + f"\nTime of a device from a text of {LETTERS} letters to a symbol, at the slowest epsilon: "
         + verdict(device_ms <= DEVICE_MS, f"{device_ms:.3f} ms", f"≤ {DEVICE_MS:g} ms")
     )
 

@@ -47,7 +47,7 @@ SETTINGS: Final = (
     Setting(4, 2**12, 10**6, 4),
 )
 
-HEADING: Final = ("epsilon", "cells", "devices", "lists", "intervals", "held", "above the share", "below it")
+HEADING: Final = ("epsilon", "cells", "devices", "lists", "intervals", "contain the share", "above it", "below it")
 
 
 def listed() -> str:
@@ -69,9 +69,10 @@ def listed() -> str:
         )
     return (
         "\n### Intervals of listed strings\n\n"
-        f"{POPULATIONS} populations of random strings; the reports that support a cell are drawn by its exact\n"
-        "law. The last three columns are parts of the intervals of all listed strings that devices have: those\n"
-        "that contain the share, lie above it, or lie below it.\n\n"
+        f"There are {POPULATIONS} populations of random strings. The number of reports that support a hash cell is "
+        "drawn\n"
+        "from its exact distribution. The last three columns are parts of the intervals of all listed strings that\n"
+        "devices have: the intervals that contain the true share, lie above it, or lie below it.\n\n"
         + table(HEADING, rows)
         + "\nThe lowest coverage: "
         + verdict(least >= HELD, f"{least:.3f}", f"≥ {HELD:g}")

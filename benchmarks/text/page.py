@@ -94,12 +94,20 @@ def measure_text() -> str:
         sys.stderr.write(f"  {' '.join(_row(cell))}\n")
     return (
         "## Texts that nobody listed\n\n"
-        f"{RUNS} tallies per cell, by their law. Populations are generated: 100,000 random strings by Zipf(1.1),\n"
-        "drawn anew for each tally, and the words of Jane Austen's novels, from Debian's `r-cran-janeaustenr`.\n"
-        f"F1 and NCR of the {TOP} most frequent, where an empty place of the list is a miss: the mean, and\n"
-        "the standard error of F1. Proved: strings that a report lists, the mean of a run; false: those that no\n"
-        "device had. Unclear: strings of the population that are not listed because groups disagree.\n"
-        f"Above {WHOLE:,} devices the reports that support a cell are drawn by its exact law, cell by cell.\n\n"
+        f"For each row, {RUNS} tallies are drawn from their distribution. One population has 100,000 random strings "
+        "with\n"
+        "frequencies by Zipf(1.1), and is generated anew for each tally. The other has the words of Jane Austen's "
+        "novels,\n"
+        f"from Debian's `r-cran-janeaustenr`. F1 and NCR (normalized cumulative rank) are means for the {TOP} most "
+        "frequent\n"
+        "strings, where an empty place on the list counts as a miss. F1 has a standard error. The last columns are "
+        "means\n"
+        "per list: *proved* is the number of listed strings, *false* the number of listed strings that no device had, "
+        "and\n"
+        "*unclear* the number of strings of the population that are not listed because groups disagree. Above\n"
+        f"{WHOLE:,} devices, the number of reports that support a hash cell is drawn from its exact distribution, "
+        "cell by\n"
+        "cell.\n\n"
         + table(HEADING, [_row(cell) for cell in cells])
         + "\n"
         + _verdicts(cells)
@@ -153,8 +161,8 @@ def _verdicts(cells: list[Cell]) -> str:
     false, worst = fmean(cell.false for cell in cells), max(cells, key=lambda cell: cell.false)
     held = sum(cell.held for cell in cells) / sum(cell.true for cell in cells)
     return (
-        f"False strings a run, mean over all cells (at most {worst.false:.2f} in one): "
+        f"False strings per list, as a mean over all rows (at most {worst.false:.2f} in a row): "
         + verdict(false <= FALSE_STRINGS, f"{false:.3f}", f"≤ {FALSE_STRINGS:g}")
-        + "\nShares of listed true strings within their intervals, over all cells: "
+        + "\nPart of the listed true strings whose share lies within its interval, over all rows: "
         + verdict(held >= HELD, f"{held:.3f}", f"≥ {HELD:g}")
     )

@@ -28,13 +28,27 @@ DEVICES: Final = 657_000
 OUR_RUNS: Final = 10
 METHODS: Final = ("PEM", "SFP")
 
-HEADING: Final = ("epsilon", "devices", "of", "F1", "NCR", "proved", "µs a device", "µs a report", "s a search")
+HEADING: Final = (
+    "epsilon",
+    "devices",
+    "protocol",
+    "F1",
+    "NCR",
+    "proved",
+    "µs per device",
+    "µs per report",
+    "s per search",
+)
 
 INTRODUCTION: Final = (
     "\n### Beside pure-ldp\n\n"
-    f"The first {LENGTH} letters of the same words. One run of each protocol of the peer, by its own code, with CMS\n"
-    f"as its oracle; {OUR_RUNS} of ours, the mean. The peers name {TOP} strings and prove none. pure-ldp calls\n"
-    "`np.zeros(None)`, which numpy refuses today: for the peer it is a scalar, as it was.\n\n"
+    f"The texts are the first {LENGTH} letters of the same words. Each protocol of pure-ldp ran once, with the "
+    "library's\n"
+    f"code and CMS as its frequency oracle; ours ran {OUR_RUNS} times, and the table shows the mean. The library "
+    "lists\n"
+    f"{TOP} strings and proves none. It calls `np.zeros(None)`, which current versions of numpy refuse; here, the "
+    "call\n"
+    "returned a scalar, as in older versions.\n\n"
 )
 
 

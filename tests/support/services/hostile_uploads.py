@@ -60,25 +60,29 @@ def _every_other_counted(_: int) -> Upload:
 HONEST: Final = Kind(lambda _: _with(report(), report("os", 3), report("os", 1), report("plan", 1, "2026-W47")), 4)
 
 HOSTILE: Final[Mapping[str, Kind]] = {
-    "an unknown metric of now and of a far-off window": Kind(
+    "reports of unknown metrics, in the present and in a distant window": Kind(
         lambda number: _with(_unknown(TODAY), _unknown(_day(30_000 + number))), 0
     ),
-    "an unknown metric of this month": Kind(lambda _: _with(_unknown("2026-11")), 0),
-    "256 reports, refused for reasons in turn": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS))), 0),
-    "256 closed windows": Kind(lambda number: _with(*(_closed(number % 99 + i) for i in range(256))), 0),
-    "one counted, beside a far-off window": Kind(lambda number: _with(report(), _unknown(_day(30_000 + number))), 1),
-    "one counted, beside an unknown metric of this month": Kind(lambda _: _with(report(), _unknown("2026-11")), 1),
-    "one counted of 256, the last": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS - 1)), report()), 1),
-    "every other counted of 256": Kind(_every_other_counted, MAX_REPORTS // 2),
-    "one counted, beside 255 closed windows": Kind(
+    "a report of an unknown metric, in this month": Kind(lambda _: _with(_unknown("2026-11")), 0),
+    "256 refused reports, for each reason in turn": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS))), 0),
+    "256 reports of closed windows": Kind(lambda number: _with(*(_closed(number % 99 + i) for i in range(256))), 0),
+    "a counted report, and a report of a distant window": Kind(
+        lambda number: _with(report(), _unknown(_day(30_000 + number))), 1
+    ),
+    "a counted report, and a report of an unknown metric": Kind(lambda _: _with(report(), _unknown("2026-11")), 1),
+    "256 reports, of which only the last is counted": Kind(
+        lambda _: _with(*map(_refused, range(MAX_REPORTS - 1)), report()), 1
+    ),
+    "256 reports, of which every other one is counted": Kind(_every_other_counted, MAX_REPORTS // 2),
+    "a counted report, and 255 reports of closed windows": Kind(
         lambda number: _with(*(_closed(number % 99 + i) for i in range(255)), report()), 1
     ),
-    "ids that begin alike": Kind(lambda number: Upload(f"{'5' * 24}{number:08x}", (report(),)), 1),
+    "ids with the same beginning": Kind(lambda number: Upload(f"{'5' * 24}{number:08x}", (report(),)), 1),
     "ids that leave buckets nearly empty": Kind(
         lambda number: Upload(f"{number % 0o7777777 << 3:06x}{number:026x}", (report(),)), 1
     ),
-    "every window that takes reports": Kind(
+    "a report for every open window": Kind(
         lambda _: _with(*(report(window=f"2026-11-{day}") for day in range(17, 21)), report("plan", 1, "2026-W47")), 5
     ),
-    "one upload again and again": Kind(lambda _: Upload("a" * 32, (report(),)), 1),
+    "the same upload, repeatedly": Kind(lambda _: Upload("a" * 32, (report(),)), 1),
 }
