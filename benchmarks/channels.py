@@ -95,7 +95,7 @@ def estimated() -> str:
         peak = max(columns["peak_bytes"])
         rows.append([f"{values:,}", runs[0]["mechanism"], f"{runs[0]['symbols']:,}"])
         rows[-1] += [spread(columns[key], 4) for key in ("definition_s", "first_s", "again_s")] + [f"{peak >> 20} MiB"]
-        for name, key in (("the first tally of a process", "first_s"), ("the next", "again_s")):
+        for name, key in (("the first tally of a process", "first_s"), ("the next tally", "again_s")):
             figure = median(columns[key])
             verdicts.append(
                 f"\n{values:,} values, {name}: " + verdict(figure <= limit_s, f"{figure:.4f} s", f"≤ {limit_s:g} s")
@@ -104,7 +104,7 @@ def estimated() -> str:
         f"\nPeak memory of the process at {values:,} values: "
         + verdict(peak <= MOST_BYTES, f"{peak / 2**30:.2f} GiB", "≤ 1 GiB")
     )
-    heading = ("values", "channel", "symbols", "definition, s", "tally → all, first, s", "the next tally, s", "peak")
+    heading = ("values", "channel", "symbols", "definition, s", "first tally, s", "next tally, s", "peak")
     return (
         "The time from a tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh "
         "processes.\n"

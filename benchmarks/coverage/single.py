@@ -134,8 +134,8 @@ def _of_means(
 NORMAL_OR_BETTING: Final = "normal or betting"
 
 FIGURES: Final = (
-    Figure("mean of numbers", NORMAL_OR_BETTING, "measured; betting: proved", of_numbers),
-    Figure("mean of a scale or a count", NORMAL_OR_BETTING, "measured; betting: proved", of_scales),
+    Figure("mean of numbers", NORMAL_OR_BETTING, "measured; proved for betting", of_numbers),
+    Figure("mean of a scale or a count", NORMAL_OR_BETTING, "measured; proved for betting", of_scales),
     Figure(
         "mean size of sets",
         "the interval of a share, or of a mean",
@@ -146,7 +146,7 @@ FIGURES: Final = (
         "a share",
         "Clopper & Pearson 1934, or Wilson 1927 with wider limits for small counts; "
         "score or Bernstein for uneven designs",
-        "exact sums; Bernstein: proved; score: measured",
+        "exact sums; proved for Bernstein; measured for score",
         of_shares,
     ),
     Figure(
