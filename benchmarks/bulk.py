@@ -46,10 +46,9 @@ def measure_bulk() -> str:
             )
     return (
         "## Bulk\n\n"
-        f"One worker counts {REPORTS:,} reports in each of {ROUNDS} rounds, on 8 connections. Batches are as large as\n"
-        "those of a relay. The worker's processor time is from `/proc/PID/stat`, and the store has `appendfsync "
-        "always`.\n"
-        "Cells show the median (range).\n\n"
+        f"One worker counts {REPORTS:,} reports in each of {ROUNDS} rounds, on 8 connections. Batches are as large\n"
+        "as those of a relay. The worker's processor time is from `/proc/PID/stat`, and the store has `appendfsync\n"
+        "always`. Cells show the median (range).\n\n"
         + table(("reports per upload", "uploads per batch", "reports per second of processor time"), rows)
         + "".join(verdicts)
     )

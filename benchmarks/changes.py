@@ -57,11 +57,11 @@ def measure_changes() -> str:
         least = min(least, float(held))
     heading = ("figure", "width, independent", "width, Hearsay", "ratio", "coverage, independent", "coverage, Hearsay")
     return (
-        "## Changes\n\nThe width is the mean width of the 95% interval of a change between two windows of "
-        f"{REPORTS:,}\n"
-        "reports, as a share of the range. The coverage is how often the interval contains the true change in\n"
-        f"{DRAWS:,} draws, if the same people give the opposite answer in the second window. *Independent* is an\n"
-        "interval that assumes different people in the two windows.\n\n"
+        "## Changes\n\n"
+        f"The width is the mean width of the 95% interval of a change between two windows of {REPORTS:,} reports,\n"
+        f"as a share of the range. The coverage is how often the interval contains the true change in {DRAWS:,}\n"
+        "draws, if the same people give the opposite answer in the second window. *Independent* is an interval\n"
+        "that assumes different people in the two windows.\n\n"
         + table(heading, rows)
         + "\nThe lowest coverage: "
         + verdict(least >= PROMISED, f"{least:.3f}", f"≥ {PROMISED}")

@@ -54,9 +54,8 @@ def prepared() -> str:
         firsts_ms.append(first_ms)
     rows = [["a definition", spread(makings_ms, 2)], ["its first report", spread(firsts_ms, 2)]]
     return (
-        f"The time to prepare each of {len(makings_ms)} definitions with 2 to 1024 values at epsilon .1 to 5, which "
-        "is the\n"
-        f"median of {ROUNDS} measurements:\n\n"
+        f"The time to prepare each of {len(makings_ms)} definitions with 2 to 1024 values at epsilon .1 to 5, which\n"
+        f"is the median of {ROUNDS} measurements:\n\n"
         + table(("what", "ms, median (range) over definitions"), rows)
         + "\nThe slowest definition: "
         + verdict(max(makings_ms) <= 20, f"{max(makings_ms):.1f} ms", "≤ 20 ms")
@@ -106,9 +105,8 @@ def estimated() -> str:
     )
     heading = ("values", "channel", "symbols", "definition, s", "first tally, s", "next tally, s", "peak")
     return (
-        "The time from a tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh "
-        "processes.\n"
-        "For the first tally, it includes preparing the inverse and loading libraries:\n\n"
+        "The time from a tally of 10^8 reports at epsilon 1 to all shares with errors and intervals, in fresh\n"
+        "processes. For the first tally, it includes preparing the inverse and loading libraries:\n\n"
         + table(heading, rows)
         + "".join(verdicts)
     )
@@ -160,9 +158,8 @@ def mean_variances() -> str:
         ratios.append(means.worst_variance(means.decoder(channel).squares) / least(epsilon))
         rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
     return (
-        "The exact variance of a mean for the worst answer, divided by the smallest such variance of the mechanisms "
-        "one-bit\n"
-        "(Duchi's), piecewise and hybrid:\n\n"
+        "The exact variance of a mean for the worst answer, divided by the smallest such variance of the\n"
+        "mechanisms one-bit (Duchi's), piecewise and hybrid:\n\n"
         + table(("epsilon", "mechanism", "ratio"), rows)
         + "\nWorst: "
         + verdict(max(ratios) <= 1.01, f"{max(ratios):.4f}", "≤ 1.01")

@@ -76,9 +76,9 @@ def _section(
     heading = ("load", "empty POST, CPU µs", "upload, CPU µs", "ratio", "empty POST/s", "uploads/s")
     return (
         "## Collector\n\n"
-        f"In each of {ROUNDS} rounds, one worker answers {REQUESTS} requests of each kind on 8 connections. Its\n"
-        "processor time is from `/proc/PID/stat`, and the store has `appendfsync always`. Cells show the median "
-        "(range).\n\n"
+        f"In each of {ROUNDS} rounds, one worker answers {REQUESTS} empty POSTs and as many uploads on 8\n"
+        "connections. Its processor time is from `/proc/PID/stat`, and the store has `appendfsync always`. Cells\n"
+        "show the median (range).\n\n"
         + table(heading, rows)
         + "\nWorker processor time of an empty POST, divided by that of an upload of 4 reports at the same rate: "
         + verdict(same_rate >= 0.6, f"{same_rate:.2f}", "≥ 0.6")

@@ -32,8 +32,8 @@ def measure_estimator() -> str:
     ratio = median(times[MANY]) / median(times[FEW])
     slowest = max(times[MANY])
     return (
-        "## Estimator\n\nThe time of `hearsay-estimator report`, with start-up, for randomly drawn tallies; median "
-        "(range).\n\n"
+        "## Estimator\n\nThe table shows the time of `hearsay-estimator report`, with start-up, for randomly "
+        "drawn tallies, as median (range).\n\n"
         + table(
             ("reports per metric", "seconds"),
             [["10^3", spread(times[FEW], 3)], ["10^8", spread(times[MANY], 3)]],

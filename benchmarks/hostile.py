@@ -36,9 +36,8 @@ def measure_hostile() -> str:
     most = max(each - BYTES_A_COUNTED_REPORT * HOSTILE[name].counted for name, each in left.items())
     return (
         "## What hostile uploads leave\n\n"
-        f"The store's own script counts {UPLOADS:,} uploads of each kind. The memory is that of the server without "
-        "its\n"
-        "buffers (`INFO memory`), and includes tallies and their index.\n\n"
+        f"The store's own script counts {UPLOADS:,} uploads of each kind. The memory is that of the server without\n"
+        "its buffers (`INFO memory`), and includes tallies and their index.\n\n"
         + table(("an upload", "reports counted", "bytes left per upload"), rows)
         + "\nThe most bytes that a hostile upload leaves, apart from a byte for each counted report: "
         + verdict(

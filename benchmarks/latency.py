@@ -75,22 +75,18 @@ def measure_latency() -> str:
     ]
     return (
         "## Latency\n\n"
-        f"For {SECONDS:.0f} s, requests arrive on {CONNECTIONS} connections at random times (a Poisson process). "
-        "Their\n"
-        f"rate is {LOAD:.0%} of the rate that the same collector reached just before, because the speed of a shared "
-        "host\n"
-        "varies. Times are in ms from the scheduled time of each request, so they include waiting. There is one "
-        "worker\n"
-        "unless a row says otherwise, and the store has `appendfsync always`. Every row is measured in each of\n"
-        f"{ROUNDS} rounds; cells show the median (range).\n\n"
+        f"For {SECONDS:.0f} s, requests arrive on {CONNECTIONS} connections at random times (a Poisson process).\n"
+        f"Their rate is {LOAD:.0%} of the rate that the same collector reached just before, because the speed of a\n"
+        "shared host varies. Times are in ms from the scheduled time of each request, so they include waiting.\n"
+        "There is one worker unless a row says otherwise, and the store has `appendfsync always`. Every row is\n"
+        f"measured in each of {ROUNDS} rounds; cells show the median (range).\n\n"
         + table(("", "capacity, uploads/s", *(f"{part:.1%} done, ms" for part in QUANTILES), "99% / 50%"), rows)
         + "\nThe last two rows show what the machine itself needs: for empty POSTs at the same times as the row above\n"
-        "them, and for writes of an upload's size by one process to the same disk. During the uploads, collector, "
-        "store\n"
-        f"and sender kept {spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the host "
-        "gave\n"
-        f"{spread([each.stolen for each in rounds], 2)} cores to other machines. If a server handled one request at a\n"
-        f"time, each in the same time, the last column would show {constant_service(LOAD):.1f} (the queue M/D/1).\n\n"
+        "them, and for writes of an upload's size by one process to the same disk. During the uploads, collector,\n"
+        f"store and sender kept {spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the\n"
+        f"host gave {spread([each.stolen for each in rounds], 2)} cores to other machines. If a server handled one\n"
+        f"request at a time, each in the same time, the last column would show {constant_service(LOAD):.1f} (the\n"
+        "queue M/D/1).\n\n"
         "The 99th percentile of uploads, divided by their median, with 4 threads: "
         + verdict(median(_tails("4 threads", rounds)) <= MOST, spread(_tails("4 threads", rounds), 1), f"≤ {MOST:.0f}")
     )

@@ -80,15 +80,13 @@ def measure_models() -> str:
     plain = auc_without_privacy(by_row, real, SPLITS["health"], 1)
     return (
         "## Models\n\n"
-        f"Each cell is the mean AUC of models over {SPLITS['digits']} random splits of the people ({SPLITS['health']} "
-        "for\n"
-        "the health data). The wanted AUC is in parentheses. The labels are a physical limitation\n"
-        "(`examples/health/health.csv`), benign tumors, and digits of 5 or more (both from scikit-learn). For\n"
-        "`rotated-axes`, normal noise with the mechanism's variance replaces the reports. With real reports, the AUC "
-        "for\n"
-        f"health, 10,000 devices and epsilon 4 is {repeated.auc:.3f}. If the health data are split by row, so that a "
-        "person\n"
-        f"can be in both parts, the AUC without privacy is {plain:.3f}.\n\n" + table(head, rows)
+        f"Each cell is the mean AUC of models over {SPLITS['digits']} random splits of the people\n"
+        f"({SPLITS['health']} for the health data). The wanted AUC is in parentheses. The labels are a physical\n"
+        "limitation (`examples/health/health.csv`), benign tumors, and digits of 5 or more (both from\n"
+        "scikit-learn). For `rotated-axes`, normal noise with the mechanism's variance replaces the reports. With\n"
+        f"real reports, the AUC for health, 10,000 devices and epsilon 4 is {repeated.auc:.3f}. If the health data\n"
+        f"are split by row, so that a person can be in both parts, the AUC without privacy is {plain:.3f}.\n\n"
+        + table(head, rows)
     )
 
 

@@ -73,12 +73,11 @@ def measure_quantiles() -> str:
         )
     least = min(_coverage(cells) for cells in measured.values())
     return (
-        "## Quantiles\n\nThe width is the mean width of the 95% intervals of five quantiles, as a share of the range, "
-        "for\n"
-        f"{len(POPULATIONS)} populations with {DRAWS} tallies each. The table also shows for how many populations the\n"
-        "intervals of the hierarchical histogram are narrower. The coverage is the share of intervals that contain "
-        "the\n"
-        "true value.\n\n"
+        "## Quantiles\n\n"
+        "The width is the mean width of the 95% intervals of five quantiles, as a share of the range, for\n"
+        f"{len(POPULATIONS)} populations with {DRAWS} tallies each. The table also shows for how many populations\n"
+        "the intervals of the hierarchical histogram are narrower. The coverage is the share of intervals that\n"
+        "contain the true value.\n\n"
         + table(
             (
                 "reports",

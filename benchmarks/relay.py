@@ -49,11 +49,9 @@ def measure_relay() -> str:
                 held = (peak_bytes(pid) - before) / HELD / 1024
     return (
         "## Relay\n\n"
-        f"In each of {ROUNDS} rounds, {HELD} uploads of 4 reports arrive at once, each on its own connection. The "
-        "relay\n"
-        f"holds them for up to {GATHER_S} s. Its processor time is shown as median (range), and its memory is the "
-        "peak of\n"
-        "the first round.\n\n"
+        f"In each of {ROUNDS} rounds, {HELD} uploads of 4 reports arrive at once, each on its own connection. The\n"
+        f"relay holds them for up to {GATHER_S} s. Its processor time is shown as median (range), and its memory is\n"
+        "the peak of the first round.\n\n"
         + table(
             ("what", "figure"),
             [

@@ -82,11 +82,9 @@ def measure_stores() -> str:
     )
     return (
         "## Stores\n\n"
-        f"In each of {ROUNDS} rounds, collectors with one worker take turns. Each gets {UPLOADS:,} uploads of 4 "
-        "reports\n"
-        "on 8 connections, as fast as possible. All servers share one disk and the cores, so only ratios are "
-        "meaningful.\n"
-        "Cells show the median (range).\n\n" + table(heading, rows)
+        f"In each of {ROUNDS} rounds, collectors with one worker take turns. Each gets {UPLOADS:,} uploads of 4\n"
+        "reports on 8 connections, as fast as possible. All servers share one disk and the cores, so only ratios\n"
+        "are meaningful. Cells show the median (range).\n\n" + table(heading, rows)
     )
 
 

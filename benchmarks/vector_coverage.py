@@ -52,10 +52,9 @@ def coverage_of_vectors() -> str:
     lowest = float(min(all_held))
     return (
         "### Coverage of vectors\n\n"
-        f"Vectors have {LENGTH} coordinates, and there are {ROTATIONS} rotations. Each cell has two coverages: that "
-        "of the\n"
-        f"intervals of coordinates, and that of the intervals of {len(weights)} weighted sums. The column head gives\n"
-        f"epsilon and the number of devices, which are drawn anew for each of {ROUNDS} tallies.\n\n"
+        f"Vectors have {LENGTH} coordinates, and there are {ROTATIONS} rotations. Each cell has two coverages: that\n"
+        f"of the intervals of coordinates, and that of the intervals of {len(weights)} weighted sums. The column\n"
+        f"head gives epsilon and the number of devices, which are drawn anew for each of {ROUNDS} tallies.\n\n"
         + table(head, rows)
         + f"\nThe lowest coverage: {verdict(lowest >= LEAST, f'{lowest:.3f}', f'≥ {LEAST}')}"
     )

@@ -81,13 +81,11 @@ def measure_vectors() -> str:
     head = ("length", "epsilon", "D", "computed", "by tallies", "by uploads", "PrivUnitG", "hemisphere", "SQKR")
     return (
         "## The mean of vectors\n\n"
-        "Each ratio is the squared error times the number of reports, divided by that of PrivUnitG according to its\n"
-        "formula, with a standard error. Vectors have random directions. *By tallies* is the error of the mean vector "
-        "of\n"
-        f"{DEVICES} devices, for tallies that are drawn from the mechanism's distribution. *By uploads* is the same "
-        "error\n"
-        "for uploads that devices encode, and that are then read, judged and counted. The other mechanisms are\n"
-        "implemented from their papers; SQKR has its best number of bits.\n\n"
+        "Each ratio is the squared error times the number of reports, divided by that of PrivUnitG according to\n"
+        "its formula, with a standard error. Vectors have random directions. *By tallies* is the error of the mean\n"
+        f"vector of {DEVICES} devices, for tallies that are drawn from the mechanism's distribution. *By uploads*\n"
+        "is the same error for uploads that devices encode, and that are then read, judged and counted. The other\n"
+        "mechanisms are implemented from their papers; SQKR has its best number of bits.\n\n"
         + table(head, rows)
         + "\n"
         + _limits(ratios)

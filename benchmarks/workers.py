@@ -73,11 +73,9 @@ def measure_workers() -> str:
     ]
     return (
         "## Workers\n\n"
-        f"Two collectors take turns in each of {ROUNDS} rounds, with {UPLOADS:,} uploads of 4 reports on 8 "
-        "connections\n"
-        "each. The processor time is that of all workers of a collector, and the store has `appendfsync always`. "
-        "Cells\n"
-        "show the median (range).\n\n"
+        f"In each of {ROUNDS} rounds, two collectors take turns. Each gets {UPLOADS:,} uploads of 4 reports on 8\n"
+        "connections. The processor time is that of all workers of a collector, and the store has `appendfsync\n"
+        "always`. Cells show the median (range).\n\n"
         + table(("what", "CPU µs per upload", "uploads/s"), rows)
         + "\nUploads/s of two workers, divided by those of one: "
         + _scaling(_ratio(together.per_s, alone.per_s), 2 * _ratio(at_rate.cpu_us, each_at_rate.cpu_us))
@@ -115,8 +113,8 @@ def _scaling(measured: float, would: float) -> str:
         return verdict(measured >= GOAL, f"{measured:.2f}", f"≥ {GOAL}")
     return (
         f"**{measured:.2f}**. This ratio has no meaning here, because two workers, the store and the senders share "
-        f"{os.cpu_count()} cores.\nThe processor times of uploads at the same rate give the ratio for separate cores: "
-        f"**{would:.2f}** (wanted: ≥ {GOAL} where cores allow it)"
+        f"{os.cpu_count()} cores.\nThe ratio for separate cores follows from the processor times of uploads at the "
+        f"same rate: **{would:.2f}** (wanted: ≥ {GOAL} where cores allow it)"
     )
 
 

@@ -41,26 +41,23 @@ CHANNELS = {
 
 INTRODUCTION = (
     "### Accuracy of shares\n\n"
-    f"The answers of {DEVICES:,} devices follow Zipf(1.1), and are the same for all libraries. Each error is the mean\n"
-    "squared error of the shares ± its standard error over runs, whose number is in parentheses. Every report of a "
-    "peer\n"
-    f"is drawn by the peer itself; a channel of a peer gets {PEERS_RUNS} runs, or as many as begin within "
-    f"{SECONDS:.0f} s,\n"
-    "but at least 5. Our tallies are drawn from their distribution. Both pure-ldp and multi-freq-ldpy have GRR (k-ary\n"
-    "randomized response) and OUE. Their runs are put together, because the distributions are the same. HR is from\n"
-    "pure-ldp, and SS from multi-freq-ldpy. The best peer is the one with the smallest mean in this run, which "
-    "flatters\n"
-    "it slightly. Some channels were not run: OLH, which has the distribution of OUE and takes minutes; FLH, its\n"
-    "approximation; GRR at 1024 values; and opendp's channels, which are GRR and a unary code with more variance than\n"
-    "OUE. *Theory* is the variance of subset selection in a uniform population.\n\n"
+    f"The answers of {DEVICES:,} devices follow Zipf(1.1), and are the same for all libraries. Each error is the\n"
+    "mean squared error of the shares ± its standard error over runs, whose number is in parentheses. Every report\n"
+    f"of a peer is drawn by the peer itself; a channel of a peer gets {PEERS_RUNS} runs, or as many as begin within\n"
+    f"{SECONDS:.0f} s, but at least 5. Our tallies are drawn from their distribution. Both pure-ldp and\n"
+    "multi-freq-ldpy have GRR (k-ary randomized response) and OUE. Their runs are put together, because the\n"
+    "distributions are the same. HR is from pure-ldp, and SS from multi-freq-ldpy. The best peer is the one with\n"
+    "the smallest mean in this run, which flatters it slightly. Some channels were not run: OLH, which has the\n"
+    "distribution of OUE and takes minutes; FLH, its approximation; GRR at 1024 values; and opendp's channels,\n"
+    "which are GRR and a unary code with more variance than OUE. *Theory* is the variance of subset selection in a\n"
+    "uniform population.\n\n"
     "Errors of unbiased shares:\n\n"
 )
 POST_PROCESSED = (
     "\nErrors after post-processing. Ours are the shrunken shares. For peers, these methods were tried: additive,\n"
-    "simplex and threshold of pure-ldp; clipped and IBU of multi-freq-ldpy (IBU with its default settings and in "
-    "fewer\n"
-    "runs); our own simplex on the estimates of multi-freq-ldpy; and our own likelihood on the support counts of both\n"
-    "libraries, which gives the result that IBU would reach without its limit of 10,000 rounds.\n\n"
+    "simplex and threshold of pure-ldp; clipped and IBU of multi-freq-ldpy (IBU with its default settings and in\n"
+    "fewer runs); our own simplex on the estimates of multi-freq-ldpy; and our own likelihood on the support\n"
+    "counts of both libraries, which gives the result that IBU would reach without its limit of 10,000 rounds.\n\n"
 )
 
 Cell = tuple[int, float]

@@ -37,14 +37,11 @@ def client_section(peers: Sequence[Peer]) -> str:
     ]
     return (
         "### Client\n\n"
-        "A Python loop makes one report per call, at epsilon 1. Cells show the median (range) of the reports per "
-        "second in\n"
-        f"{ROUNDS} rounds of {SECONDS} s each, in which the libraries take turns. Hearsay starts from the answer, "
-        "which is\n"
-        "a text or a boolean; the peers start from an index. `GRR` is k-ary randomized response. The libraries draw\n"
-        "different coins: a Mersenne Twister is fast, but hides nothing, because its numbers can be predicted from "
-        "its\n"
-        "output. The fair comparison is therefore that with opendp.\n\n"
+        "A Python loop makes one report per call, at epsilon 1. Cells show the median (range) of the reports per\n"
+        f"second in {ROUNDS} rounds of {SECONDS} s each, in which the libraries take turns. Hearsay starts from the\n"
+        "answer, which is a text or a boolean; the peers start from an index. `GRR` is k-ary randomized response.\n"
+        "The libraries draw different coins: a Mersenne Twister is fast, but hides nothing, because its numbers\n"
+        "can be predicted from its output. The fair comparison is therefore that with opendp.\n\n"
         + table(("values", "library", "channel", "thousand/s", "coins"), rows)
         + "\n"
         + table(("values", "best with a CSPRNG", "ours / best", "best of all", "ours / best"), _ratios(rates))

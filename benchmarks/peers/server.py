@@ -71,12 +71,10 @@ def server_section(peers: Sequence[Peer]) -> str:
         )
     return (
         "### Server\n\n"
-        "The time runs from an array (ours) or a list (peers) of 10^6 reports at epsilon 1 to the estimates of all "
-        "values.\n"
-        f"Cells show the median (range) of {ROUNDS} rounds, in which the libraries take turns. The reports of peers "
-        "repeat\n"
-        "a smaller set of reports. If fewer than 10^6 reports were measured, they were measured once, and the time is\n"
-        "scaled up in proportion.\n\n"
+        "The time runs from an array (ours) or a list (peers) of 10^6 reports at epsilon 1 to the estimates of all\n"
+        f"values. Cells show the median (range) of {ROUNDS} rounds, in which the libraries take turns. The reports\n"
+        "of peers repeat a smaller set of reports. If fewer than 10^6 reports were measured, they were measured\n"
+        "once, and the time is scaled up in proportion.\n\n"
         + table(("values", "library", "channel", "seconds", "measured"), rows)
         + "".join(verdicts)
     )

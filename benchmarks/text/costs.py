@@ -63,10 +63,9 @@ def costs() -> str:
     device_ms = max(_device_ms(metric_of(TEXT, max_length=LETTERS, epsilon=epsilon)) for epsilon in EPSILONS)
     return (
         "\n### Time and memory\n\n"
-        f"A process finds the strings of {LETTERS} letters in a tally. The table shows its processor seconds, the "
-        "elapsed\n"
-        "seconds, and its peak memory with Python and numpy. Each figure is the median of\n"
-        f"{PROCESSES} processes.\n\n"
+        f"A process finds the strings of {LETTERS} letters in a tally. The table shows its processor seconds, the\n"
+        f"elapsed seconds, and its peak memory with Python and numpy. Each figure is the median of {PROCESSES}\n"
+        "processes.\n\n"
         + table(("epsilon", "devices", "symbols", "processor seconds", "elapsed", "MB"), rows)
         + "\nThe slowest: "
         + verdict(slowest_s <= DECODE_S, f"{slowest_s:.2f} s", f"≤ {DECODE_S:g} s")

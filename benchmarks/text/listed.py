@@ -69,10 +69,9 @@ def listed() -> str:
         )
     return (
         "\n### Intervals of listed strings\n\n"
-        f"There are {POPULATIONS} populations of random strings. The number of reports that support a hash cell is "
-        "drawn\n"
-        "from its exact distribution. The last three columns are parts of the intervals of all listed strings that\n"
-        "devices have: the intervals that contain the true share, lie above it, or lie below it.\n\n"
+        f"There are {POPULATIONS} populations of random strings. The number of reports that support a hash cell is\n"
+        "drawn from its exact distribution. The last three columns are parts of the intervals of all listed\n"
+        "strings that devices have: the intervals that contain the true share, lie above it, or lie below it.\n\n"
         + table(HEADING, rows)
         + "\nThe lowest coverage: "
         + verdict(least >= HELD, f"{least:.3f}", f"≥ {HELD:g}")

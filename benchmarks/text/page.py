@@ -94,20 +94,14 @@ def measure_text() -> str:
         sys.stderr.write(f"  {' '.join(_row(cell))}\n")
     return (
         "## Texts that nobody listed\n\n"
-        f"For each row, {RUNS} tallies are drawn from their distribution. One population has 100,000 random strings "
-        "with\n"
-        "frequencies by Zipf(1.1), and is generated anew for each tally. The other has the words of Jane Austen's "
-        "novels,\n"
-        f"from Debian's `r-cran-janeaustenr`. F1 and NCR (normalized cumulative rank) are means for the {TOP} most "
-        "frequent\n"
-        "strings, where an empty place on the list counts as a miss. F1 has a standard error. The last columns are "
-        "means\n"
-        "per list: *proved* is the number of listed strings, *false* the number of listed strings that no device had, "
-        "and\n"
-        "*unclear* the number of strings of the population that are not listed because groups disagree. Above\n"
-        f"{WHOLE:,} devices, the number of reports that support a hash cell is drawn from its exact distribution, "
-        "cell by\n"
-        "cell.\n\n"
+        f"For each row, {RUNS} tallies are drawn from their distribution. One population has 100,000 random strings\n"
+        "with frequencies by Zipf(1.1), and is generated anew for each tally. The other has the words of Jane\n"
+        "Austen's novels, from Debian's `r-cran-janeaustenr`. F1 and NCR (normalized cumulative rank) are means\n"
+        f"for the {TOP} most frequent strings, where an empty place on the list counts as a miss. F1 is shown with\n"
+        "its standard error. The last columns are means per list: *proved* is the number of listed strings,\n"
+        "*false* the number of listed strings that no device had, and *unclear* the number of strings of the\n"
+        f"population that are not listed because groups disagree. Above {WHOLE:,} devices, the number of reports\n"
+        "that support a hash cell is drawn from its exact distribution, cell by cell.\n\n"
         + table(HEADING, [_row(cell) for cell in cells])
         + "\n"
         + _verdicts(cells)

@@ -58,11 +58,9 @@ def windows() -> str:
             rows.append([*sizes, f"{seconds:.2f}", f"{elapsed_s:.2f}", f"{mb:.0f}"])
     symbols = survey.metric.channel.symbols
     return (
-        f"\nThe next table shows all of `hearsay-estimator report --format html` for one window of {symbols:,} "
-        "symbols:\n"
-        "start-up, reading, decoding, table and page. The second column is the length of the tally's line. Figures "
-        "are\n"
-        f"medians of {PROCESSES} processes.\n\n"
+        f"\nThe next table shows all of `hearsay-estimator report --format html` for one window of {symbols:,}\n"
+        "symbols: start-up, reading, decoding, table and page. The second column is the length of the tally's\n"
+        f"line. Figures are medians of {PROCESSES} processes.\n\n"
         + table(("devices", "million characters", "processor seconds", "elapsed", "MB"), rows)
         + "\nThe slowest: "
         + verdict(slowest_s <= REPORT_S, f"{slowest_s:.2f} s", f"≤ {REPORT_S} s")
