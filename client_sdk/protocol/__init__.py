@@ -70,11 +70,12 @@ _OF_ANSWERS = {
     "Refusal": "verdict",
     "Verdict": "verdict",
 }
-"""The module in `client_sdk.protocol.wire` that defines each name about a collector's answer."""
+"""Maps each name about a collector's response to the module in `client_sdk.protocol.wire` that
+defines it."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a name about a collector's answer when it is first used."""
+    """Import a name about a collector's response when it is first used."""
     if name not in _OF_ANSWERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.wire.{_OF_ANSWERS[name]}"), name)

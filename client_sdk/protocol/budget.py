@@ -12,17 +12,17 @@ exact."""
 
 
 class Strategy(StrEnum):
-    """The rule that selects the questions a device answers in a window, whatever the answers."""
+    """The rule that selects the questions of a window. It does not depend on answers."""
 
     SPLIT = "split"
     """The device answers every question in every window."""
 
     SAMPLE = "sample"
-    """In each window, the device answers a few randomly drawn questions, at their full epsilon."""
+    """In each window, the device answers a few random questions, each at its full epsilon."""
 
     PACE = "pace"
-    """The device answers every question, but only in a few random windows. The lifetime ceiling
-    then lasts until the last question expires."""
+    """The device answers every question, but only in a few random windows. The lifetime budget then
+    lasts until the last question expires."""
 
 
 class Cost(NamedTuple):
@@ -58,13 +58,13 @@ class Budget(NamedTuple):
         per_window_nanos: the maximum total cost of all reports made within one such window.
         lifetime_nanos: the maximum total cost of all reports of a device.
         per_month_nanos: the maximum total cost of all reports made within a calendar month (UTC);
-            None without a monthly ceiling.
+            None if there is no monthly ceiling.
         lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
         strategy: the rule that selects the questions that a device answers in a window.
         answers: the number of questions drawn per window; None if the strategy draws no questions.
         web_year_nanos: the app's limit on the epsilon per year in a browser that repeatedly deletes
             its storage; None if the app is not for browsers.
-        accept: the reason why the registry exceeds `registry.limits`; empty without a reason.
+        accept: the reason why the registry exceeds `registry.limits`; empty if it gives none.
 
     """
 
@@ -80,7 +80,7 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the ledger; then only the ceiling per window is reliable."""
+        """Whether a browser may delete the ledger. Only the ceiling per window is then reliable."""
         return self.web_year_nanos is not None
 
     @property
@@ -92,11 +92,11 @@ class Budget(NamedTuple):
 
     @property
     def least_ceiling_nanos(self) -> int:
-        """The maximum epsilon of a single report, in billionths: the lowest of the ceilings."""
+        """The lowest ceiling on epsilon, in billionths. No single report may cost more."""
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a report's cost would exceed, in addition to earlier charges."""
+        """Return the ceilings that earlier charges and a report's cost would together exceed."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,
@@ -107,5 +107,5 @@ class Budget(NamedTuple):
 
 
 def attos_ceiling(delta: Fraction) -> int:
-    """Return the charge for a delta: the delta in units of 10**-18, rounded up."""
+    """Return the charge for a delta, in units of 10**-18, rounded up."""
     return -(-delta * ATTOS // 1)

@@ -78,32 +78,32 @@ class Channel(ABC):
     @property
     @abstractmethod
     def worst_ratio(self) -> Fraction:
-        """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e**epsilon, exactly.
+        """The exact e**epsilon, which is the largest P(symbol|x) / P(symbol|x') if `delta` is 0.
 
-        If `delta` is above 0, some ratios are larger, and `delta` limits their effect.
+        If `delta` is above 0, some of these ratios are larger, and `delta` limits their effect.
         """
 
     @property
     def delta(self) -> Fraction:
         """The delta of differential privacy that belongs to the epsilon of `worst_ratio`.
 
-        The value is exact: the maximum, over inputs x and x', of the sum over symbols of max(0,
-        P(symbol|x) - worst_ratio * P(symbol|x')). For most mechanisms, the delta is `PURE`.
+        It is the exact maximum, over inputs x and x', of the sum of max(0, P(symbol|x) -
+        worst_ratio * P(symbol|x')) over all symbols. For most mechanisms, it is `PURE`.
         """
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 used by one mechanism
-        """Return the chance that a report shifts odds by more than a ratio (>= `worst_ratio`)."""
+        """Return the chance that a report shifts odds by more than ``ratio`` (>= `worst_ratio`)."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The part of the channel that perturbs a permanent answer or a drawn member of a set."""
+        """The last random step of the channel, such as the perturbation of a permanent answer."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of all reports of an unchanged answer, in billionths; 0 if unlimited."""
+        """The epsilon of all reports of an unchanged answer, in billionths; 0 without a limit."""
         return 0
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Channel(ABC):
 
     @abstractmethod
     def perturb(self, value: Any, coins: Coins) -> int:  # noqa: ANN401 an input is a symbol or a vector
-        """Return the symbol to report for the input ``value``, from 0 to k-1. Devices run this."""
+        """Return the symbol that a device reports for the input ``value``."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
         """Return the inputs for which a symbol has its largest probability, in ascending order.

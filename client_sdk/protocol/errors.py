@@ -54,7 +54,7 @@ class LanguageError(HearsayError, ValueError):
 
 
 class WindowError(HearsayError):
-    """A text is not the name of a window."""
+    """A string is not the name of a window."""
 
 
 class UnknownMetricError(HearsayError):
@@ -98,6 +98,6 @@ class OutsideDomainError(HearsayError):
 class DomainError(ValueError):
     """An answer outside a domain; the error contains neither the answer nor the metric.
 
-    The text of the error is either empty, or says what a part of the answer must be, such as a
-    model's feature.
+    The error's message is either empty, or says what a part of the answer must be, such as the
+    value of a model's feature.
     """

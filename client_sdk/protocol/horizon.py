@@ -186,10 +186,10 @@ def _least(*bounds: int | None) -> int | None:
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the maximum sum of all charges within a horizon, in billionths of epsilon.
 
-    If browsers may delete the ledger, only the ceiling per window is reliable: a new ledger makes
-    no reports in any window that contains its creation, so that deleting a ledger gains nothing in
-    this window. The sums for a month and a year then assume that the ledger is deleted repeatedly.
-    The sum for a lifetime applies to a single ledger.
+    If browsers may delete the ledger, only the ceiling per window is reliable. A new ledger allows
+    no reports in a window that contains its creation, so that deleting a ledger does not renew the
+    budget of this window. The sums for a month and a year then assume that the ledger is deleted
+    repeatedly. The sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
     most = sum(
@@ -234,7 +234,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
 
 
 def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
-    """Return the maximum number of a metric's reports that the ceilings on epsilon pay for."""
+    """Return the maximum number of a metric's reports that the ceilings on epsilon allow."""
     paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)

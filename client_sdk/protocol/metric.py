@@ -22,7 +22,8 @@ CACHED_DELTAS = 64
 
 
 EDITION_DIGITS = 12
-"""The number of hex digits of an edition. Two of 1,000 are equal with chance below 10**-8."""
+"""The number of hex digits of an edition. Among 1,000 editions, two are equal with chance <
+10**-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Metric:
         stratum: the stratum of the reports, which is sent unperturbed; empty without a stratum.
         is_trial: whether the reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of everything that determines the meaning of a report.
-        editions: the question's editions: first that of reports without a stratum, then those of
+        editions: the edition of reports without a stratum, followed by the edition of each of
             ``strata``.
         epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
 
@@ -88,12 +89,12 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer of each input, None for "no answer"; empty if inputs are not answers."""
+        """The answer of each input, or None for "no answer"; empty if inputs are not answers."""
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
     def size(self) -> int | None:
-        """The number of estimated shares, also that of "no answer"; None if none are estimated."""
+        """The number of estimated shares, "no answer" included; None if no shares are estimated."""
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 

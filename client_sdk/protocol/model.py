@@ -42,13 +42,13 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum number of coordinates of all features. With more, the products would not fit into a
-vector of the maximum length."""
+"""The maximum total of `ModelFeature.coordinates` over all features. With more coordinates, their
+products would not fit into a vector of the maximum length."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
-"""The weights of the parts of the vector: label * feature, feature * feature, feature, and label.
-The whole vector has a fixed norm, so a larger weight for one part adds noise to the other parts.
-docs/research/models.md compares these weights with alternatives."""
+"""The vector consists of four parts: label * feature, feature * feature, feature, and label. These
+are the weights of the parts. The whole vector has a fixed norm, so a larger weight for one part
+adds noise to the other parts. docs/research/models.md compares these weights with alternatives."""
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
@@ -324,19 +324,19 @@ class Model(_OfFeatures, Ball):
             listing(
                 {"anyOf": [closed({"name": _NAME} | _ENDS, 3), closed({"name": _NAME, "values": _VALUES}, 2)]}, 1, 88
             ),
-            "of a model: the features, each a number with its range or a list of values",
+            "the features of a model; each is a number with its range, or has a list of values",
             read=_read_features,
         ),
         Key(
             LABEL,
             {"anyOf": [{"enum": ["boolean"]}, closed(_ENDS, 2)]},
-            "of a model: the label to predict",
+            "the label that a model predicts",
             read=_read_label,
         ),
         Key(
             "population",
             whole(MOST_DEVICES),
-            "of a model: the expected number of devices, on which the mechanism that auto chooses depends",
+            "the expected number of devices that report about a model; the automatic choice of a mechanism needs it",
             required=False,
         ),
         NORM._replace(required=False),
@@ -360,7 +360,7 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return a model that shortens longer vectors of scaled features to the norm ``norm``.
+        """Return a model that shortens vectors of scaled features to at most the norm ``norm``.
 
         The default norm is the square root of half the number of coordinates.
         """
@@ -489,7 +489,9 @@ def length_for(inputs: int) -> int:
 
 
 def products(features: Sequence[int], label: int) -> list[int]:
-    """Return weighted products: label * feature, feature * feature for i <= j, feature, and label.
+    """Return the weighted coordinates of the vector.
+
+    They are label * feature i, feature i * feature j for i <= j, feature i, and the label.
 
     Args:
         features: the scaled coordinates of all features, as a vector of norm `UNIT` at most.

@@ -20,8 +20,8 @@ GREATEST_EPSILON = Decimal(20)
 answer, and 64-bit numerators would represent such a probability too coarsely."""
 
 _LOGARITHM = r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)"
-"""``ln`` of a number in ASCII digits, which every programming language reads in the same way. 40
-digits are more than affect any channel."""
+"""``ln`` of a number in ASCII digits, which every programming language reads in the same way. More
+than 40 digits would not affect any channel."""
 
 
 class RequestedEpsilon(NamedTuple):
@@ -38,17 +38,17 @@ class RequestedEpsilon(NamedTuple):
 
     @classmethod
     def parse(cls, raw: object) -> "RequestedEpsilon":
-        """Read a number, or a text ``ln NUMBER``.
+        """Read a number, or a string such as ``ln 3``.
 
         Raises:
-            ValueError: if the value is neither a number nor such a text, is not finite, or is out
+            ValueError: if the value is neither a number nor such a string, is not finite, or is out
                 of range. The message says what would be right.
 
         """
         if isinstance(raw, str):
             return cls._parse_logarithm(raw)
         if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
-            raise ValueError('must be a number such as 1.0, or the text "ln 3"')  # noqa: TRY004 the same type as for every other mistake
+            raise ValueError('must be a number such as 1.0, or the string "ln 3"')  # noqa: TRY004 the same type as for every other mistake
         epsilon = Decimal(raw) if isinstance(raw, int) else Decimal(str(raw))
         if not epsilon.is_finite():
             raise ValueError(f"must be finite, not {epsilon}")
@@ -62,7 +62,7 @@ class RequestedEpsilon(NamedTuple):
     def _parse_logarithm(cls, raw: str) -> "RequestedEpsilon":
         match = re.fullmatch(_LOGARITHM, raw)
         if match is None:
-            raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')
+            raise ValueError(f'must be a number such as 1.0, or a string such as "ln 3", not {raw!r}')
         odds = Fraction(match[1])
         if not exp_floor(Fraction(LEAST_EPSILON)) <= odds <= exp_floor(Fraction(GREATEST_EPSILON)):
             raise ValueError(

@@ -49,7 +49,7 @@ TWO_DIGITS: Final = 10
 """Odds above this number to 1 are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""For each method that records answers, a part of the key of a sentence. This sentence says what a
+"""Maps each method that records answers to a part of a sentence's key. The sentence says what a
 report reveals by its mere existence."""
 
 WIDTH: Final = 80
@@ -322,7 +322,8 @@ WEAK: Final = 4
 """A report that raises even odds to at most this number to 1 is called weak evidence."""
 
 STRONG: Final = 99
-"""Up to this number to 1, a report is called strong evidence; above, as good as the answer."""
+"""A report that raises even odds to at most this number to 1 is called strong evidence. A report
+that raises them further is called as good as the answer."""
 
 PAIR: Final = 2
 """With this number of possible answers, the odds of a report determine the share of true reports.
@@ -330,8 +331,8 @@ With more answers, the share is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""The denominators of probabilities in words, unless rounding would be too coarse: "7 in 10" bets,
-and "73 of 100" reports."""
+"""The usual denominators of probabilities in words, as in "7 in 10" bets and "73 of 100" reports.
+Where rounding would be too coarse, denominators are larger."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
 """A probability is only rounded to a multiple of 1/`BETS` if this changes it by at most 0.04."""

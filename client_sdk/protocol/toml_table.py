@@ -11,7 +11,7 @@ from typing import Any, TypeGuard, TypeVar
 from client_sdk.protocol.window import WindowKind
 
 MAX_TEXT = 500
-"""The maximum length, in characters, of a text such as a purpose or a value of a category."""
+"""The maximum length, in characters, of a string such as a purpose or a value of a category."""
 
 MOST_DEVICES = 10**12
 """The maximum number of devices, which is a hundred times the world's population."""
@@ -21,12 +21,13 @@ MAX_EXPONENT = 100
 limit, exact fractions remain small, and every number can be shown as a float."""
 
 ALIKE = 0.7
-"""The minimum similarity, as a `difflib` ratio, of a word that is suggested for a misspelled one.
-One or two letters of a key may be wrong, but `fill_value` is not suggested for `values`."""
+"""The minimum similarity, as a `difflib` ratio, between a misspelled word and the word that is
+suggested for it. One or two letters of a key may be wrong, but `fill_value` is not suggested for
+`values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
-    """Whether a value is a text that can be shown on one line."""
+    """Whether a value is a string that can be shown on one line."""
     return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
 
 
@@ -41,7 +42,7 @@ def is_moderate(number: int | Decimal) -> bool:
 
 
 def suggestion(value: object, choices: Iterable[str]) -> str:
-    """Return a text such as `; did you mean "values"?`; empty if no choice is similar."""
+    """Return a suggestion such as `; did you mean "values"?`; empty if no choice is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 only a mistake needs it
 
     close = get_close_matches(value[:MAX_TEXT], list(choices), 1, ALIKE) if isinstance(value, str) else []
@@ -92,16 +93,16 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return the printable text that a key contains.
+        """Return the printable string that a key contains.
 
-        If the key is missing, return ``default``. If the text is invalid, add a mistake and return
-        the empty text.
+        If the key is missing, return ``default``. If the string is invalid, add a mistake and
+        return an empty one.
         """
         value = self.take(key, required=required)
         if value is None:
             return default
         if not is_text(value, most):
-            self.mistake(key, f"must be a text of 1 to {most} printable characters")
+            self.mistake(key, f"must be a string of 1 to {most} printable characters")
             return ""
         return value
 
@@ -114,7 +115,7 @@ class TomlTable:
             self.mistake(key, "must be a finite number")
             return None
         if not is_moderate(value):
-            self.mistake(key, f"must be 0, or of a size from 1e-{MAX_EXPONENT} to 1e{MAX_EXPONENT}")
+            self.mistake(key, f"must be 0, or have an absolute value from 1e-{MAX_EXPONENT} to 1e{MAX_EXPONENT}")
             return None
         return Fraction(value)
 

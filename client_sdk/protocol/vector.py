@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 UNIT: Final = 2**20
-"""The integer that represents ``norm``, the maximum length of a vector.
+"""The integer that represents ``norm``, the maximum norm of a vector.
 
 The coordinates of a rotated vector with 4,096 coordinates remain below 2**38. A double represents
 such integers exactly.
@@ -42,7 +42,7 @@ LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINA
 
 
 def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
-    """Return the maximum length of a vector in a table; None if it is missing or invalid."""
+    """Return the maximum norm that a table sets; None if it is missing or invalid."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
         table.mistake(
@@ -55,7 +55,7 @@ def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | N
 NORM: Final = Key(
     "norm",
     {"type": "number", "minimum": float(LEAST_NORM), "maximum": float(GREATEST_NORM)},
-    "of a vector, or of a model's features: the maximum length; longer vectors are shortened",
+    "the maximum norm of a vector, or of a model's features; longer vectors are shortened",
     read=_read_norm,
 )
 
@@ -104,7 +104,7 @@ class Ball(Kind):
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the direction of a symbol in words: the numbers of its rotation and axis."""
+        """Return a symbol's direction in words, with the numbers of its rotation and axis."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
@@ -121,7 +121,7 @@ class Vector(Ball):
 
     name: ClassVar[str] = "vector"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("length", whole(MAX_LENGTH), "of a vector: the number of coordinates"),
+        Key("length", whole(MAX_LENGTH), "the number of coordinates of a vector"),
         NORM,
     )
     refused: ClassVar[Mapping[str, str]] = refused(
@@ -140,13 +140,13 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition about possible answers. The norm is a text such as ``1/3``."""
+        """The part of the edition about possible answers. The norm is a string such as ``1/3``."""
         return {"length": self.length, "norm": str(self.norm)}
 
     @property
     def expected_in_cell(self) -> str:
         """The format of a vector in a table cell, in words."""
-        return f"numbers with {MEMBERS_APART!r} between them: {self.expected}"
+        return f"{self.length} {NUMBERS}, separated by {MEMBERS_APART!r}"
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
         """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
@@ -205,7 +205,7 @@ def clipped(coordinates: list[int]) -> list[int]:
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
     """Return a vector of ``dimension`` coordinates and norm `UNIT`, up to rounding.
 
-    One coordinate is appended, which extends the norm to `UNIT`. All further coordinates are 0.
+    The vector is extended by one coordinate, with which its norm is `UNIT`, and then by zeros.
 
     Raises:
         ValueError: if there are too many coordinates, or their norm is above `UNIT`.
@@ -213,5 +213,5 @@ def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
     """
     missing = UNIT**2 - sum(map(mul, coordinates, coordinates))
     if missing < 0 or len(coordinates) >= dimension:
-        raise ValueError("the vector is longer than its norm or its dimension allows; clip it first")
+        raise ValueError("the vector has too many coordinates, or its norm is too large; clip it first")
     return (*coordinates, isqrt(missing), *[0] * (dimension - len(coordinates) - 1))

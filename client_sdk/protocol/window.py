@@ -106,7 +106,7 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window of a kind with a first day; cached, because devices use few windows."""
+"""Returns the window of a kind that begins on a day; cached, because devices use few windows."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -126,4 +126,4 @@ def test_an_example_keeps_its_registry_within_a_small_bound(name: str) -> None:
     registry = Registry.load(EXAMPLES / name / "metrics.toml")
     assert registry.budget.lifetime_nanos <= 5 * 10**9
     page = statement(registry)
-    assert "A year, all answers to all questions: even odds can become at most" in page
+    assert "All answers to all questions in a year: even odds can become at most" in page

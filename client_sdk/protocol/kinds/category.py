@@ -19,8 +19,8 @@ class Category(Labels):
     """The kind of a question with several named values: input i of the channel is ``values[i]``.
 
     Attributes:
-        values: at least two different texts, in the registry's order.
-        other: the value that replaces unlisted texts; None if unlisted texts are invalid.
+        values: at least two different strings, in the registry's order.
+        other: the value that replaces unlisted answers; None if unlisted answers are invalid.
 
     """
 
@@ -44,7 +44,7 @@ class Category(Labels):
     @property
     def expected(self) -> str:
         """The valid answers, described for error messages."""
-        return f"one of {preview(self.values)}" if self.other is None else "a text"
+        return f"one of {preview(self.values)}" if self.other is None else "a string"
 
     @property
     def definition(self) -> dict[str, object]:
@@ -58,7 +58,7 @@ class Category(Labels):
         """Return the channel's input for a value.
 
         Raises:
-            DomainError: if the answer is not a text, or is an unlisted text while `other` is None.
+            DomainError: if the answer is not a string, or is unlisted while `other` is None.
 
         """
         symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
@@ -67,7 +67,7 @@ class Category(Labels):
         return symbol
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield sentences for users on the values, and the value that replaces unlisted texts."""
+        """Yield sentences for users on the values, and on the value that replaces other answers."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)
 
@@ -78,10 +78,10 @@ class Category(Labels):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values; ``str`` if any text is allowed."""
+        """The type of an answer: a ``Literal`` of the values; ``str`` if any string is allowed."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: a union of the values; ``string`` if any text is allowed."""
+        """The type of an answer: a union of the values; ``string`` if any string is allowed."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"

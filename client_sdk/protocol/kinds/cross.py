@@ -4,7 +4,7 @@ The answer to the first question is called the *group*. If the second question a
 the number is rounded at random, without bias, to one of a few points. Each pair of a group and a
 point is one category. If epsilon is small, it is best to use only the two ends of the range as
 points, because each additional point adds inputs to the channel. If epsilon is large, more points
-are better, because rounding to few points then costs more precision than additional inputs
+are better, because rounding to few points then costs more precision than additional inputs do
 (``docs/research/models.md`` contains the measurements behind `POINTS`).
 """
 
@@ -47,10 +47,9 @@ MAX_CELLS: Final = 256
 mostly noise even with a million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), in descending order of m. They determine to how many points a number is rounded: to
-m points for the first pair for which r times the number of groups is at most e**epsilon. For
-example, with 2 groups, there are 3 points if e**epsilon is at least 8, and 5 points if it is at
-least 64."""
+"""Pairs (m, r), in descending order of m. A number is rounded to m points, where (m, r) is the
+first pair for which r times the number of groups is at most e**epsilon. For example, with 2 groups,
+there are 3 points if e**epsilon is at least 8, and 5 points if it is at least 64."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points to which a number is rounded: the two ends of its range."""
@@ -126,8 +125,7 @@ class _Pair(Kind):
     @property
     def expected_in_cell(self) -> str:
         """The format of a pair in a table cell, in words."""
-        both = "; and ".join(part.expected_in_cell for part in self.parts)
-        return f"a pair with {MEMBERS_APART!r} between: {both}"
+        return f", then {MEMBERS_APART!r}, then ".join(part.expected_in_cell for part in self.parts)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
         """Yield the sentences of both questions about unlisted answers."""
@@ -221,7 +219,7 @@ class Cross(_Pair, Labels):
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield sentences for users on both questions, and values that replace unlisted texts."""
+        """Yield sentences for users on both questions, and on values that replace other answers."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
         yield from self.said_of_others(say)
@@ -229,7 +227,7 @@ class Cross(_Pair, Labels):
 
 @dataclass(frozen=True, slots=True)
 class MeanByGroup(_Pair):
-    """A group and a number, which is rounded to a point of an even grid.
+    """A group and a number, which is rounded to one of several evenly spaced points.
 
     Input g * points + j of the channel represents group g and point j.
 
@@ -262,7 +260,7 @@ class MeanByGroup(_Pair):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The group and the point that each input represents; the point is a text."""
+        """The group and the point that each input represents; the point is a string."""
         points = [f"{float(self.second.number_at(point, self.points)):g}" for point in range(self.points)]
         return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # labels of parts are not pairs
 
@@ -303,11 +301,11 @@ class MeanByGroup(_Pair):
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase on the clipping of numbers; empty if those out of range are invalid."""
+        """Return a phrase that says how numbers are clipped; empty if they are not clipped."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield sentences for users on the rounding, and on the value for unlisted texts."""
+        """Yield sentences for users on the rounding, and on values that replace other answers."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:
             yield say("statement.group_at_ends", group=group, number=number)

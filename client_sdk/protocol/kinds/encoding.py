@@ -52,7 +52,7 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
-        """Return the report for a window without an answer: "no answer", an additional input."""
+        """Return the fill "no answer", for which the channel has an additional input."""
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:

@@ -1,4 +1,4 @@
-"""The base of kinds with the shape ``grid``: numbers that are rounded at random to an even grid."""
+"""The base of kinds with the shape ``grid``: numbers that are rounded at random to grid points."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ STEPS: Final = 1000
 class Grid(Kind):
     """A number in a range, which is rounded at random to one of the two nearest grid points.
 
-    The grid is even, and has as many points as the channel has inputs. The nearer point is more
-    likely: the expected point equals the number, up to a bias of at most one part in 2**64.
+    The grid points are evenly spaced, and there are as many as the channel has inputs. The nearer
+    point is more likely, so that the expected point equals the number, up to a bias of at most one
+    part in 2**64.
 
     Attributes:
         low: the minimum, exact.
@@ -68,8 +69,8 @@ class Grid(Kind):
     def points(self, most: int) -> int:
         """Return the number of grid points to which numbers are rounded, at most ``most``.
 
-        If the share of each number is estimated, there are no more points than numbers. Otherwise,
-        there are ``most`` points.
+        If the share of each number is estimated, there are no more points than possible numbers.
+        Otherwise, there are ``most`` points.
         """
         return most if self.size is None else min(most, self.size)
 
@@ -102,7 +103,7 @@ class Grid(Kind):
         return {input_: chance for input_, chance in chances.items() if chance}
 
     def _rounded(self, answer: object, inputs: int) -> tuple[int, int]:
-        """Return the point at or below an answer, and 2**64 times the probability of the next."""
+        """Return the point at or below an answer, and the next point's probability times 2**64."""
         below, whole = self.part(answer)
         scaled = below * (inputs - 1) * COIN_SCALE // whole
         point = min(scaled // COIN_SCALE, inputs - 2)
@@ -118,7 +119,7 @@ class Grid(Kind):
             return Kind.fill(self, table, value)
         if value is None or not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
             table.mistake(
-                "fill_value", f"must be {self.expected}: the value reported for a window in which nothing was recorded"
+                "fill_value", f"must be {self.expected}; it is reported for a window in which nothing was recorded"
             )
             return None
         return Fill(int(value) if self.is_whole else value)

@@ -18,7 +18,7 @@ def whole(most: int) -> Schema:
 
 
 def text(most: int = MAX_TEXT) -> Schema:
-    """Return the schema of a text of 1 to ``most`` characters that can be shown on one line."""
+    """Return the schema of a string of 1 to ``most`` characters that can be shown on one line."""
     return {"type": "string", "minLength": 1, "maxLength": most, "pattern": r"^[^\u0000-\u001f\u007f]*$"}
 
 
@@ -85,7 +85,7 @@ class Key(NamedTuple):
         name: the key's spelling in the file.
         schema: the JSON Schema of the value, the same for every kind that has the key.
         description: a phrase for editors and for the reference page.
-        required: whether every question must set the key if its kind has the key.
+        required: whether a question must set the key if its kind has the key.
         read: a function that returns the key's value in a table, given the values of earlier keys.
             If the value is missing or invalid, it returns None. It adds mistakes to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the
@@ -111,11 +111,11 @@ def _read_values(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[str,
     if values is None:
         return None
     if not isinstance(values, list) or not 2 <= len(values) <= most:  # noqa: PLR2004 a single value carries no information
-        table.mistake(key.name, f"must be a list of 2 to {most} texts")
+        table.mistake(key.name, f"must be a list of 2 to {most} strings")
         return None
     for value in values:
         if not is_text(value):
-            table.mistake(key.name, f"must contain texts of 1 to {MAX_TEXT} printable characters")
+            table.mistake(key.name, f"must contain only strings of 1 to {MAX_TEXT} printable characters")
             return None
     if len(set(values)) < len(values):
         table.mistake(key.name, "must not contain a value twice")
@@ -126,7 +126,7 @@ def _read_values(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[str,
 VALUES: Final = Key(
     "values",
     listing(text() | {"description": "a value"}, 2, MAX_CATEGORIES) | {"uniqueItems": True},
-    "the answers",
+    "the possible answers",
     read=_read_values,
 )
 
@@ -142,8 +142,8 @@ def _read_other(table: TomlTable, key: Key, before: Mapping[str, Any]) -> str | 
 OTHER: Final = Key(
     "other",
     text(),
-    "of a category or a set: the value that replaces all unlisted answers or members; of a text: the "
-    "letter that replaces all unlisted letters",
+    "the value that replaces all unlisted answers or members; for a text, the letter that replaces all "
+    "unlisted letters",
     required=False,
     read=_read_other,
 )

@@ -29,7 +29,7 @@ no answer."""
 
 
 def word(value: Label) -> str:
-    """Return an answer as text, for a person.
+    """Return an answer as a string, for people.
 
     Truth values are spelled as in the registry. A comma separates the parts of a pair.
     """
@@ -56,8 +56,8 @@ REFUSED: Final[Mapping[str, str]] = {
 
 MOST_LITERALS: Final = 1000
 """The maximum number of values that a generated type lists. More values would slow down type
-checkers. If there are more, the type allows any text, and `record` rejects unlisted texts at run
-time."""
+checkers. If there are more, the type allows any string, and `record` rejects unlisted strings at
+run time."""
 
 MAX_CATEGORIES: Final = 10**6
 """The maximum number of answers whose shares are estimated. A tally of a million counters takes 8
@@ -254,7 +254,7 @@ class Kind(ABC):
         """Yield lines for users that describe the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by kinds of numbers
-        """Return a phrase on the clipping of numbers; empty if those out of range are invalid."""
+        """Return a phrase that says how numbers are clipped; empty if they are not clipped."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by some kinds
@@ -334,13 +334,13 @@ def refused(*allowed: str, **more: str) -> Mapping[str, str]:
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return a type that allows only the texts in ``values``.
+    """Return a type that allows only the strings in ``values``.
 
     Args:
-        values: the texts.
-        form: the format of the type, with a placeholder for the texts.
-        apart: the separator between texts.
-        otherwise: the type to return if there are more than `MOST_LITERALS` texts.
+        values: the allowed strings.
+        form: the format of the type, with a placeholder for the strings.
+        apart: the separator between strings.
+        otherwise: the type to return if there are more than `MOST_LITERALS` strings.
 
     """
     if len(values) > MOST_LITERALS:

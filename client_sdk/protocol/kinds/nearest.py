@@ -1,13 +1,13 @@
-"""The kind of a question whose answer is the label of a vector: the one nearest to an app's vector.
+"""The kind of a question whose answer is the label of the vector nearest to an app's vector.
 
 An embedding model in the app turns a text, a picture or a sound into a vector. The registry lists
 labeled vectors, called *prototypes*. The device reports the label of the nearest prototype, like a
 value of a category. It reports nothing else about the app's vector.
 
 The result is exact and the same on every machine. Each number is converted to the nearest 64-bit
-float, and rounded half to even to a multiple of 2**-24, the step of the grid. The nearest prototype
-is the one with the minimum squared Euclidean distance, computed in integers. If several prototypes
-are equally near, the first one is chosen.
+float, and rounded half to even to a multiple of 2**-24, which is called a step of the grid. The
+nearest prototype is the one with the minimum squared Euclidean distance, computed in integers. If
+several prototypes are equally near, the first one is chosen.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ those of 32-bit floats."""
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The maximum number of coordinates of all prototypes together: for example, of 1,024 vectors of 64
-numbers. A search among them takes milliseconds."""
+"""The maximum number of coordinates of all prototypes together. For example, 1,024 prototypes may
+have 64 coordinates each. A search among them takes milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-"""The format of a vector in the registry: a text of numbers separated by blanks. A device reads a
+"""The format of a vector in the registry: a string of numbers separated by blanks. A device reads a
 thousand such vectors in a tenth of a second; TOML lists would take a whole second. Python's own
 `float` would also accept 1_000 and NaN."""
 
@@ -72,7 +72,7 @@ def _problem(points: Mapping[str, Point | None]) -> str:
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
     if 0 in lengths:
         label = next(label for label, point in points.items() if point is None)
-        return f'{label!r} must be a text of {NUMBERS}, such as "0.12 -3 7.5"'
+        return f'{label!r} must be a string of {NUMBERS}, such as "0.12 -3 7.5"'
     if len(lengths) > 1:
         return f"must have the same length; there are vectors of {' and '.join(map(str, sorted(lengths)[:2]))} numbers"
     numbers = len(points) * lengths.pop()
@@ -112,7 +112,7 @@ class Nearest(Category):
                 "propertyNames": text() | {"description": "a label"},
                 "additionalProperties": {"type": "string", "pattern": f"^{VECTOR}$"},
             },
-            "of a nearest: each label with its vector, which is a text of numbers",
+            "the labels, each with its vector, which is a string of numbers",
             read=_read_prototypes,
         ),
     )
@@ -172,7 +172,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the prototype p that is nearest to x: |p|^2 - 2 p x is smallest."""
+        """Return the index of the prototype p nearest to x, for which |p|^2 - 2 p x is smallest."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))

@@ -49,7 +49,7 @@ many digits."""
 LOG_DIGITS: Final = 128
 """The number of binary digits after the point of intermediate results. Each squaring doubles the
 error, so half of these digits are valid after the last squaring. The computed logarithm is at most
-one step below the true one rounded down, and never decreases as the number increases."""
+one step below the rounded-down true logarithm, and never decreases as the number increases."""
 
 MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more would be slow."""
@@ -61,21 +61,23 @@ precise."""
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""
 
-STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "the estimated statistic; of an ordinal, only the mean")
+STATISTIC: Final = Key(
+    "statistic", {"enum": list(STATISTICS)}, "the statistic to estimate; for an ordinal, only the mean"
+)
 
 CLIP: Final = Key(
     "clip",
     FLAG,
-    "of a number or a count: whether an answer outside the range is clipped to the nearer end (default: true). If "
-    "false, such an answer is invalid, and a random answer is reported",
+    "whether a number or a count outside the range is clipped to the nearer end (default: true); if false, such an "
+    "answer is invalid, and a random answer is reported instead",
     required=False,
 )
 
 SCALE: Final = Key(
     "scale",
     {"enum": ["log"]},
-    "of a number with the mean as its statistic: estimate the mean of log(1 + x) and report the geometric "
-    "mean; for numbers that span orders of magnitude",
+    'for a number x with statistic = "mean": estimate the mean of log(1 + x), and print the geometric mean; '
+    "useful if numbers span orders of magnitude",
     required=False,
 )
 
@@ -111,7 +113,7 @@ def _read_thresholds(table: TomlTable, key: Key, values: Mapping[str, Any]) -> t
         return None
     thresholds = tuple(map(Fraction, raw))
     if any(before >= after for before, after in pairwise((low, *thresholds))) or thresholds[-1] > high:
-        table.mistake(key.name, "must increase, from above low to at most high")
+        table.mistake(key.name, "must be in ascending order, above low and at most high")
         return None
     return thresholds
 
@@ -149,7 +151,7 @@ class _Numeric(Grid):
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase on how numbers outside the range are clipped; empty without clipping."""
+        """Return a phrase that says how numbers are clipped; empty if they are not clipped."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
@@ -230,7 +232,7 @@ class Number(_Numeric):
         Key(
             "thresholds",
             listing(NUMBER, 1, MOST_THRESHOLDS) | {"uniqueItems": True},
-            "for the quantiles of a number: a report names only the range between two of these numbers",
+            "numbers that divide the range into parts; the report on a number then names only a part (needs quantiles)",
             required=False,
             read=_read_thresholds,
         ),
@@ -260,7 +262,7 @@ class Number(_Numeric):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition about possible answers. Fractions are texts such as ``1/3``."""
+        """The part of the edition about possible answers. Fractions are strings such as ``1/3``."""
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -303,8 +305,8 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 class LogNumber(Number):
     """A number of at least 0 whose geometric mean is estimated.
 
-    Neighboring points of the grid have equal distances in log(1 + x), where x is the number.
-    Reports therefore estimate the mean of log(1 + x).
+    Numbers are rounded to grid points that are equally spaced in log(1 + x), where x is the number.
+    Therefore the reports estimate the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
@@ -405,7 +407,7 @@ class Count(_Whole):
 
     name: ClassVar[str] = "count"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("max", whole(MAX_COUNT), "for a count: the maximum answer"),
+        Key("max", whole(MAX_COUNT), "the maximum count"),
         STATISTIC,
         CLIP,
     )
@@ -446,7 +448,7 @@ class Activity(_Whole):
 
     name: ClassVar[str] = "activity"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("days", {"enum": list(PERIODS)}, "of an activity: the number of days that a report covers"),
+        Key("days", {"enum": list(PERIODS)}, "the number of days that a report on activity covers"),
         STATISTIC,
     )
     refused: ClassVar[Mapping[str, str]] = refused(
@@ -471,7 +473,7 @@ class Activity(_Whole):
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by other kinds
-        """Return an empty text, because no number of days of use is outside the range."""
+        """Return an empty string, because no number of days of use is outside the range."""
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by other kinds
@@ -490,17 +492,18 @@ class Activity(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number in one of several cells: input j is cell j, from ``thresholds[j - 1]`` on.
+    """A number that lies in one of several cells. Cell j begins at ``thresholds[j - 1]``.
 
-    T thresholds divide the range into T + 1 cells, which are treated as the values of a category.
-    The share of answers that reach a threshold is the sum of the shares of all cells above the
-    threshold.
+    T thresholds divide the range into T + 1 cells, which are treated as the values of a category:
+    input j of the channel is cell j. The share of answers that reach a threshold is the sum of the
+    shares of all cells above the threshold.
 
     The best channel for the shares of single cells is also the best channel for the shares above
     thresholds. To see this, suppose that all k cells are equally likely, that the channel treats
     all pairs of cells alike, and that V is the variance of the share of one cell. Then the variance
     of the total share of the highest a cells is V a (k - a) / (k - 1), which is proportional to V.
-    A report about one randomly drawn threshold is never more precise. A tree of cells is at most 3%
+    Other channels have no advantage that matters. Reports that are each about one randomly drawn
+    threshold never give more precise estimates. Reports about a tree of cells are at most 3%
     better, for up to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
@@ -535,7 +538,7 @@ class Thresholds(Labels, Number):
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the index of the cell of an answer: the number of thresholds up to the answer."""
+        """Return the index of an answer's cell, which is the number of thresholds it reaches."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:

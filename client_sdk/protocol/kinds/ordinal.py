@@ -1,4 +1,4 @@
-"""The kinds for values on a scale, of which the shares or only the mean are estimated."""
+"""The kinds for values on a scale. Either all their shares or only their mean is estimated."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ class OrdinalMean(Grid):
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value that counts as ``number``, which is rounded; the first counts as 1."""
+        """Return the value that counts as ``number`` after rounding; the first one counts as 1."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value that counts as ``number``, which is rounded. It is also its own name."""
+        """Return the value that counts as ``number`` after rounding. It is also its own name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 

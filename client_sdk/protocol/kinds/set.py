@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_ITEMS: Final = Key(
     "max_items",
     whole(MAX_CATEGORIES),
-    "the maximum number of members of a set, or of texts in one answer (default: 1)",
+    "the maximum number of members of a set; for a text, the maximum number of texts in one answer (default: 1)",
 )
 
 
@@ -52,9 +52,9 @@ class Subset(Kind):
     """Any subset of named values that has at most ``max_items`` members.
 
     Attributes:
-        values: at least two different texts, in the registry's order.
+        values: at least two different strings, in the registry's order.
         max_items: the maximum number of members, from 1 to the number of values.
-        other: the value that replaces unlisted texts; None if unlisted texts are invalid.
+        other: the value that replaces unlisted members; None if unlisted members are invalid.
 
     """
 
@@ -99,12 +99,13 @@ class Subset(Kind):
     def expected(self) -> str:
         """The valid answers, described for error messages."""
         members = f"a set, list or tuple of at most {self.max_items} of {preview(self.values)}, without repetition"
-        return members if self.other is None else f"{members}; unlisted texts count as one member, {self.other!r}"
+        return members if self.other is None else f"{members}; unlisted strings count as one member, {self.other!r}"
 
     @property
     def expected_in_cell(self) -> str:
         """The format of a set in a table cell, in words."""
-        return f"members with {MEMBERS_APART!r} between them, {MEMBERS_APART!r} alone for none: {self.expected}"
+        members = f"at most {self.max_items} different members separated by {MEMBERS_APART!r}"
+        return f"{members}, or {MEMBERS_APART!r} alone if there are none; a member is {self._members.expected}"
 
     @property
     def definition(self) -> dict[str, object]:
@@ -137,12 +138,13 @@ class Subset(Kind):
     def members(self, answer: object) -> list[int]:
         """Return the inputs that represent an answer's members, in ascending order.
 
-        Several unlisted texts count as one member, `other`, so that they do not make a set too
+        Several unlisted strings count as one member, `other`, so that they do not make a set too
         large.
 
         Raises:
             DomainError: if the answer is not a set, list or tuple, has more than ``max_items``
-                members, contains a text twice, or contains an unlisted text while `other` is None.
+                members, contains a string twice, or contains an unlisted string while `other` is
+                None.
 
         """
         if not isinstance(answer, AbstractSet | list | tuple):
@@ -165,12 +167,15 @@ class Subset(Kind):
         return [(), *((member,) for member in self.values)]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return three sets: empty, the first values, and the last values, as many as allowed."""
+        """Return the empty set, a set of the first values, and a set of the last values.
+
+        The latter two have as many members as allowed.
+        """
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences for users on the values, and the value that replaces unlisted texts."""
+        """Yield sentences for users on the values, and on the value that replaces other members."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))
         else:

@@ -19,14 +19,14 @@ MOST_LISTED: Final = 12
 """The maximum number of answers that a page lists. The page then states how many more there are."""
 
 DECIMALS: Final = 6
-"""The maximum number of decimals of a printed end of a range."""
+"""The maximum number of decimals with which an end of a range is printed."""
 
 SHOWN: Final = 3
 """The maximum number of answers that a description of a report names."""
 
 
 def escaped(text: str) -> str:
-    """Return a text, escaped so that Markdown and HTML show it literally."""
+    """Escape a string so that Markdown and HTML show it literally."""
     marked = SPECIAL.sub(r"\\\g<0>", text)
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

@@ -1,4 +1,4 @@
-"""The mechanisms: how a device perturbs an answer.
+"""The mechanisms with which a device perturbs its answers.
 
 Most modules define one mechanism: its probabilities, and their source in the literature. From
 `client_sdk.protocol`, they import only the definitions of kinds, channels and epsilon.

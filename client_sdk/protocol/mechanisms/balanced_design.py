@@ -11,8 +11,8 @@ prime slightly above k, the variance is about 1 + 2 (v - k) / k**2 times as larg
 fewer symbols.
 
 `balanced_choice` considers the designs with at most `MAX_SYMBOLS` symbols. Among the designs whose
-variance exceeds the minimum of all channels by at most one part in `TOLERANCE`, it returns the one
-with the fewest symbols. If there is no such design, it returns the design with the smallest
+variance exceeds the minimum over all channels by at most one part in `TOLERANCE`, it returns the
+one with the fewest symbols. If there is no such design, it returns the design with the smallest
 variance. While the schema number of the registry stays the same, the same k and epsilon always lead
 to the same design.
 
@@ -83,8 +83,8 @@ class BalancedDesign(BlockDesign):
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: how many numbers u map a starter to itself if all its values are multiplied by u,
-            modulo v; 1 if v is not prime.
+        order: how many factors u have the following effect: multiplying all values of a starter by
+            u, modulo v, yields the same starter. If v is not prime, the order is 1.
         starters: the numbers of the starters, in ascending order.
         weights: for each starter, the relative frequency at which it is drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
@@ -128,7 +128,7 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
-        """Return the channel whose report contains the answer as often as epsilon allows."""
+        """Return the channel whose blocks contain the answer as often as epsilon allows."""
         starters, weights = zip(*balanced_starters(points, block_size).items(), strict=True)
         keep = keep_within(epsilon, points, block_size)
         return cls(inputs, points, block_size, order, starters, weights, keep)
@@ -194,7 +194,7 @@ class Design(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """The designs with the same v and the same order, which differ in their block size."""
+    """The designs with the same v and the same order. They differ in their block size."""
 
     points: int
     order: int

@@ -1,14 +1,14 @@
-"""Block designs: a report names a block of d values; blocks with the answer are more likely.
+"""Block designs: a report names a block of d values, which is likely to contain the answer.
 
 The values are 0..v-1. A *base block* is a fixed set of d values. If the same shift is added to all
 its values, modulo v, the result is a *block*, and each symbol represents one block. For example,
 with v = 7, the base block {0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
 
 The device draws a base block, with a probability in proportion to its weight. Then it draws a
-shift: with a known probability, one for which the block contains the answer; otherwise, one for
-which it does not. In both cases, all possible shifts are equally likely. Because of the shifts, the
-channel treats all values alike. Therefore a few base blocks can replace all C(v, d) sets of d
-values.
+shift. With a known probability, it draws from the shifts for which the block contains the answer;
+otherwise, it draws from the other shifts. In both cases, these shifts are equally likely. Because
+of the shifts, the channel treats all values alike. Therefore a few base blocks can replace all C(v,
+d) sets of d values.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (the channel whose
@@ -78,7 +78,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return a member of a base block if ``place`` is below d; otherwise, another value."""
+        """Return a member of a base block if ``place`` is below d, and otherwise a non-member."""
 
     @property
     def symbols(self) -> int:
@@ -87,7 +87,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of a block with the answer, divided by that of a block without it."""
+        """The probability of a block that contains the answer, divided by another block's."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -114,7 +114,7 @@ class BlockDesign(Channel):
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the symbol of a random block that contains the value or, for a lie, does not.
+        """Return the symbol of a random block, which contains the value unless the report is a lie.
 
         First a base block is drawn, independently of the value. Then a member of the base block and
         a value outside are drawn, and the base block is shifted so that one of the two becomes
@@ -133,6 +133,6 @@ class BlockDesign(Channel):
 
 
 def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
-    """Return the largest `keep_numerator` of a design whose epsilon is within the requested one."""
+    """Return the largest `keep_numerator` with which a design is within the requested epsilon."""
     weight = epsilon.odds * block_size
     return int(COIN_SCALE * weight / (weight + points - block_size))

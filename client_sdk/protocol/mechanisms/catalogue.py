@@ -28,8 +28,8 @@ Utility = Sequence[Sequence[Fraction]]
 (column). The most useful reports have the largest utilities."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""The maximum ratio of a mechanism's variance to the minimum. If the variance is 0.5% larger,
-40,200 devices are as good as 40,000."""
+"""The maximum ratio of a mechanism's variance to the smallest variance of any mechanism. A variance
+that is 0.5% larger is made up for by 40,200 devices instead of 40,000."""
 
 FEW_COUNTS = 32
 """If a count has at most this many possible values, ``auto`` treats each value as a category, whose
@@ -96,8 +96,8 @@ class Mechanism(NamedTuple):
             ``mean``; empty if its inputs are not numbers.
         options: the keys of a question's table that only this mechanism uses, such as ``delta``.
         is_permanent: whether it can report permanent answers, which a device draws once and reuses
-            in later reports. Its inputs are then answers, or the two ends of a range. In the second
-            case, a device always rounds the same number to the same end.
+            in later reports. Each input of such a mechanism is an answer or, if answers are
+            numbers, an end of their range. A device always rounds the same number to the same end.
 
     """
 
@@ -269,7 +269,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     if mechanism.statistics and kind.statistic not in mechanism.statistics and mechanism.is_open_to(kind):
         known = " and ".join(mechanism.statistics)
         first = next(each for each in mechanism.statistics if each in kind.statistics)
-        raise ValueError(f'estimates the {known} only; use statistic = "{first}", or mechanism = "auto"')
+        raise ValueError(f'can only estimate the {known}; use statistic = "{first}", or mechanism = "auto"')
     if not mechanism.takes(request):
         fit = [each.name for each in MECHANISMS.values() if each.takes(request)]
         article = "an" if kind.name[0] in "ao" else "a"

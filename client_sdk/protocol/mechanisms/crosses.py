@@ -101,7 +101,7 @@ class Crosses(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols of all features, which are numbered feature by feature."""
+        """The number of symbols of all features. Symbols are numbered feature by feature."""
         return self.firsts[-1] + self.features[-1].symbols
 
     @property
@@ -143,8 +143,8 @@ BINS: Final = 6
 """The number of equal parts into which the range of a number is divided by default."""
 
 FEW_BINS: Final = 3
-"""The number of parts if few reports are expected. More and smaller parts would get too few reports
-each."""
+"""The number of parts if few reports are expected. If there were more parts, each would get too few
+reports."""
 
 FEW_FEATURES: Final = 10
 """The maximum number of features for which ``auto`` chooses crosses. With more features, each one

@@ -1,4 +1,4 @@
-"""Cyclic designs: a report names a block of d values; blocks with the answer are more likely.
+"""Cyclic designs: a report names a block of d values, which is likely to contain the answer.
 
 The values are 0..k-1. A block consists of the values of a base block, each plus the same shift,
 modulo k. Base blocks are pseudo-random, and equally likely. `block_design` defines the
@@ -24,8 +24,8 @@ PAIR = 2
 every pair of values occurs equally often."""
 
 WORDS_OF = b"hearsay cyclic design 1"
-"""The first bytes of the text that is hashed to draw a base block. The number of values, the block
-size and the index of the base block follow, as 8 big-endian bytes each."""
+"""The first bytes of the data that is hashed to draw a base block. The number of values, the block
+size and the index of the base block follow, each as 8 big-endian bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
-        """Return the channel whose report contains the answer as often as epsilon allows."""
+        """Return the channel whose blocks contain the answer as often as epsilon allows."""
         return cls(inputs, block_size, base_blocks, keep_within(epsilon, inputs, block_size))
 
     @property

@@ -1,4 +1,4 @@
-"""Selects the best design of a mechanism for k values and an epsilon.
+"""Functions that select the best design of a mechanism for k values and an epsilon.
 
 A *design* is the choice of a channel's sizes. For the mechanism ``cyclic-design``, it is the block
 size and the number of base blocks; for ``projective-geometry``, it is a prime and a dimension.
@@ -7,10 +7,10 @@ stays the same, the same mechanism, k and epsilon always lead to the same design
 
 No channel has a smaller variance than subset selection with the best subset size d (Ye & Barg 2018,
 "Optimal schemes for discrete distribution estimation under locally differential privacy", theorem
-III.1). In subset selection, a report names any d of the k values; subsets with the answer are more
-likely. Block designs reach or nearly reach the same variance with fewer symbols (Park, Nam & Lee
-2023; Feldman, Nelson, Nguyen & Talwar 2022). Among a mechanism's designs whose variance exceeds the
-smallest one by at most 2%, the design with the fewest symbols is used.
+III.1). In subset selection, a report names d of the k values, and subsets that contain the answer
+are more likely than others. Block designs reach or nearly reach the same variance with fewer
+symbols (Park, Nam & Lee 2023; Feldman, Nelson, Nguyen & Talwar 2022). Among a mechanism's designs
+whose variance exceeds the smallest one by at most 2%, the design with the fewest symbols is used.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Candidate(NamedTuple):
             are equally common.
         symbols: the number of output symbols.
         name: the mechanism's name.
-        design: block size and number of base blocks for a cyclic design; prime and dimension for a
-            projective geometry; otherwise empty.
+        design: the block size and the number of base blocks of a cyclic design, or the prime and
+            the dimension of a projective geometry; empty for other mechanisms.
 
     """
 
@@ -150,7 +150,10 @@ def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probabilities that a reported subset contains the answer, or another value."""
+    """Return the probability that a reported subset contains the answer.
+
+    Also return the probability that it contains a given other value.
+    """
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
@@ -174,8 +177,9 @@ def design_variance(inputs: int, points: int, block: int, common: int, odds: Fra
     Args:
         inputs: the number of values.
         points: the number of symbols.
-        block: the number of symbols that support any single input.
-        common: the number of symbols that support both of any two inputs.
+        block: the number of symbols that support an input, which is the same for all inputs.
+        common: the number of symbols that support both inputs of a pair, which is the same for all
+            pairs.
         odds: e**epsilon.
 
     """

@@ -22,8 +22,8 @@ groups", section 3).
 If v is not prime, several random starters are combined, each with a weight. The weights balance
 differences that have different common divisors with v: for every divisor of v, multiples of the
 divisor occur as differences as often as they would if all sets of s values were blocks. More
-starters are drawn until there are such weights. They are integers, and at most as many of them are
-above 0 as v has divisors above 1 (Caratheodory 1911).
+starters are drawn until there are such weights. The weights are integers. The number of weights
+above 0 is at most the number of divisors of v above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights of columns with which every equation has a multiple of its total as sum.
+    """Return weights of columns that solve all equations up to a common factor.
 
-    For instance, the equations 1 a + 3 b = 2 and 2 a + 2 b = 2 have the weights a = 1 and b = 1,
-    and the multiples are 4 and 4. The multiple is the same for all equations. The result maps the
-    indices of some columns to their weights, which are positive integers without a common divisor.
-    All other columns have the weight 0. There are at most as many weights as equations. If there
-    are no such weights, return None.
+    With these weights, the left-hand side of every equation is its total times the same integer.
+    For instance, for the equations 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1
+    yield 4 and 4, which is twice the totals. The result maps the indices of some columns to their
+    weights, which are positive integers without a common divisor. All other columns have the weight
+    0. There are at most as many weights as equations. If there are no such weights, return None.
 
     This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
     "Systems of distinct representatives and linear algebra"; Bareiss 1968). Of all columns that may
@@ -103,8 +103,8 @@ def _eliminated(row: Row, pivot: Row, entering: int, scale: int) -> Row:
 
 
 WORDS_OF = b"hearsay balanced design 1"
-"""The first bytes of the text that is hashed to draw a starter. The number of values v, the block
-size s and the number of the starter follow, as 8 big-endian bytes each."""
+"""The first bytes of the data that is hashed to draw a starter. The number of values v, the block
+size s and the number of the starter follow, each as 8 big-endian bytes."""
 
 REMEMBERED = 128
 """The maximum number of starters that are cached, and of designs whose weights are cached. A device
@@ -182,7 +182,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights of some of the starters, with which all pairs of values are balanced.
+    """Return weights of some of the starters that balance all pairs of values.
 
     The result maps the number of a starter to its weight. Return None if there are no such weights.
     """

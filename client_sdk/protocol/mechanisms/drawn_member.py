@@ -45,8 +45,8 @@ class DrawnMember(Channel):
     Attributes:
         member: the channel from the drawn element to a symbol.
         drawn: m, the number of elements in a padded set, one of which is drawn.
-        favored: the maximum number of elements of a set for which the same symbol is most likely: 1
-            or m.
+        favored: the maximum number of elements of a set that the same symbol favors, which is 1 or
+            m.
 
     """
 

@@ -1,4 +1,4 @@
-"""Exponential mechanism: a device reports a value more often, the more useful the value is.
+"""Exponential mechanism: the more useful a value is, the more often a device reports it.
 
 Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
 2014, section 3.4. In these sources, the probability of reporting y if x is true is proportional to
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
-"""The maximum number of values. With so many values, finding the scale takes a tenth of a second if
-utilities are distances, and two or three seconds if the registry sets as many different utilities.
+"""The maximum number of values. With this number of values, finding the scale takes a tenth of a
+second if utilities are distances, and two or three seconds if all utilities in the registry are
+different.
 """
 
 TOTAL = 2**60
@@ -44,8 +45,8 @@ DOUBLINGS = 64
 sensitivity). Only a table whose symbols reveal nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""A table of weights is refused if its `worst_ratio` is below this share of e**epsilon: it would
-contain more noise than epsilon requires."""
+"""A table of weights is refused if its `worst_ratio` is below this share of e**epsilon, because the
+channel would then be noisier than epsilon requires."""
 
 RESOLVED_BITS = 44
 """Every probability is at least 2**-44. Rounding to integer weights would change smaller
@@ -57,8 +58,8 @@ within one part in 2**16."""
 
 RANK_PRIME = 2**61 - 1
 """The rank of the table of weights is computed modulo this prime. A table with full rank modulo a
-prime has full rank. One in 2**54 tables with full rank does not have it modulo this prime, and is
-refused by mistake."""
+prime has full rank. About one in 2**54 tables with full rank has a lower rank modulo this prime,
+and is refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ less than a thousandth to the variance."""
 
 STEPS_PER_CELL = 8
 """Sigma, the standard deviation of the noise, is a multiple of 1/8 of a cell, which is the distance
-between two grid points. Therefore it is at most half a percent larger than needed."""
+between two grid points. Therefore sigma is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
 """The maximum absolute value of the noise, in cells. The tally then takes half a megabyte, and the
@@ -51,8 +51,8 @@ CENTER_BITS = 46
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""Noise beyond some size is negligible if its total probability is below this share of delta. The
-noise is cut off one length of the range beyond the smallest such size."""
+"""The noise beyond a size is negligible if its total probability is below this share of delta. The
+noise is cut off at the smallest such size plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ class Gaussian(AdditiveNoise):
         """
         if request.delta is None:
             raise ValueError(
-                "'gaussian' needs delta, like 1e-9: how far a probability may exceed e^epsilon times another answer's"
+                "'gaussian' needs delta, such as 1e-9: the maximum excess of a probability over e^epsilon times the "
+                "probability for another answer"
             )
         return cls.within(request.epsilon, request.delta)
 

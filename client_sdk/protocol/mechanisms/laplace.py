@@ -1,10 +1,12 @@
 """Discrete Laplace noise on a grid, for numbers, truncated without loss of information.
 
-Sources: Dwork & Roth 2014, section 3.3; on integers Ghosh, Roughgarden & Sundararajan 2012,
-"Universally utility-maximizing privacy mechanisms", definition 2.2 (geometric mechanism) and its
-truncated form: a sum of input and noise beyond an end of the range is reported as that end. No
+If the sum of input and noise is beyond an end of the range, the device reports this end. No
 information is lost, because all sums beyond an end say the same about the input: from one sum to
 the next, the probability decreases by the same factor for all inputs.
+
+Sources: Dwork & Roth 2014, section 3.3; Ghosh, Roughgarden & Sundararajan 2012, "Universally
+utility-maximizing privacy mechanisms", definition 2.2 (the geometric mechanism, which adds
+integers, and its truncated form).
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The worst ratio of symbol 0, an end of the range, or of symbol 1, whichever is larger."""
+        """The larger of the worst ratios of symbol 0, an end of the range, and of symbol 1."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))

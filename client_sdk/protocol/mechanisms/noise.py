@@ -1,10 +1,9 @@
-"""Added noise: the common parts of the channels with Laplace and Gaussian noise on an even grid.
+"""The common parts of the channels that add Laplace or Gaussian noise to a grid point.
 
-Inputs are the k points 0..k-1 of a grid. The symbol is the sum of the input, of ``reach`` and of
-the noise, which is an integer that does not depend on the input. The sum is then clamped to 0..m-1,
-with m = k + 2 * reach. The noise is symmetric, so a list of weights defines its distribution: noise
-n and noise -n both have weight n. The modules of the two mechanisms define the weights and name the
-sources.
+Inputs are the k evenly spaced points 0..k-1 of a grid. The symbol is input + ``reach`` + noise,
+clamped to 0..m-1, with m = k + 2 * reach. The noise is a random integer that does not depend on the
+input. Its distribution is symmetric, and a list of weights defines it: noise n and noise -n both
+have weight n. The modules of the two mechanisms define the weights and name the sources.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class AdditiveNoise(Channel):
     _sums: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the running sums of the weights, in which `noise` finds a number by bisection."""
+        """Compute the running sums of the weights, which `noise` searches by bisection."""
         object.__setattr__(self, "_sums", tuple(accumulate(self.weights)))
 
     @property
@@ -84,7 +83,7 @@ class AdditiveNoise(Channel):
         return size * (1 - 2 * is_negative)
 
     def shifted(self, value: int, noise: int) -> int:
-        """Return the symbol for an input and a noise: their sum, clamped to existing symbols."""
+        """Return the symbol for an input and a noise, clamped to the existing symbols."""
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:

@@ -163,7 +163,7 @@ class OptimalMean(Channel):
     def between(self, given: int) -> tuple[int, int]:
         """Return the band of the knot at or below an input, and `resolution` times a probability.
 
-        The probability is that of the next band, which the input gets otherwise.
+        The input gets the next band with this probability, and otherwise the returned band.
         """
         band = bisect_right(self.knots, given, hi=len(self.steps)) - 1
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
@@ -211,7 +211,7 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
 
 
 def width_beyond(table: Table, milliodds: Fraction) -> int:
-    """Return the width of a band for a larger epsilon than that of a table, with the table's steps.
+    """Return the width of a band for an epsilon above a table's, with the steps of the table.
 
     The w symbols of the band contribute a variance in proportion to w**2, and the other symbols in
     proportion to 1 / (w e**epsilon). The best width is therefore in proportion to e**(-epsilon /

@@ -1,4 +1,4 @@
-"""Permanent answers: an answer is randomized once, and the result again for each report.
+"""Permanent answers: an answer is randomized once, and the result once more for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
@@ -37,7 +37,7 @@ CoinsOf = Callable[..., Coins]
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """Two channels in sequence: from an answer to its permanent answer, and from this to a report.
+    """Two channels in sequence. The first yields a permanent answer, the second one a report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.

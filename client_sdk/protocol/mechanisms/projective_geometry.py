@@ -134,7 +134,7 @@ class ProjectiveGeometry(Channel):
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point that is orthogonal to the value's point or, for a lie, is not.
+        """Return a random point, which is orthogonal to the value's point unless it is a lie.
 
         The vector of the reported point has t coordinates. The coordinate at the *pivot*, which is
         the place of the leading 1 in the value's vector, is computed; the others are drawn. For a
@@ -150,9 +150,10 @@ class ProjectiveGeometry(Channel):
         always in the same number of steps. Otherwise, the time would reveal whether the report is a
         lie, because a coordinate of 1 is not equally likely in both cases.
 
-        Both draws are numbers of points. The numbers after those of PG(t-2, q) belong to vectors
-        with a leading 1 and any t - 1 digits. A lie is drawn from these, and its leading 1 is
-        dropped. Thus the same steps yield the coordinates in both cases.
+        Each draw is the number of a point. For a kept answer, it is the number of a point of
+        PG(t-2, q). The numbers after these belong to vectors that consist of a leading 1 and any t
+        - 1 digits. A lie is drawn from them, and its leading 1 is dropped. Thus the same steps
+        yield the coordinates in both cases.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

@@ -1,11 +1,12 @@
 """Randomized response: a device reports the truth with a known probability, else the opposite.
 
 Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the device keeps its answer
-with probability 3/4. If a share y of reports is yes, the share of true yes is then 2 y - 1/2.
+with probability 3/4. If a share y of the reports says yes, the share of true yes answers is about 2
+y - 1/2.
 
 If the two inputs are the ends of a range, the mechanism is the one-bit mean: Duchi, Jordan &
 Wainwright 2018, section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately",
-section 3 (1BitMean). Before that, a number is rounded at random, without bias, to one of the ends.
+section 3 (1BitMean). A number is first rounded at random, without bias, to one of the ends.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Rotated axes: a report about a vector names a direction, which is often near the vector.
+"""Rotated axes: a report about a vector names a direction that is often near the vector's.
 
 There are B public rotations. The device draws one, and applies it to its vector of D coordinates.
 Each of the D axes has two directions, called *signed axes*. The s coordinates with the largest
-magnitudes determine s *favored* signed axes: those of these coordinates, in the direction of their
-signs. With a known probability, a favored axis is reported; otherwise, one of the 2 D - s other
-signed axes. Privacy depends only on the number of favored axes, and is therefore the same for every
-vector and rotation.
+magnitudes determine s *favored* signed axes. Each of them is the axis of one of these coordinates,
+in the direction of the coordinate's sign. With a known probability, the device reports a favored
+axis; otherwise, it reports one of the 2 D - s other signed axes. Privacy depends only on the number
+of favored axes, and is therefore the same for every vector and rotation.
 
 Because the number of rotations is finite, estimates have a small bias. Each window uses different
 rotations, so that the biases of several windows average out.
@@ -60,14 +60,14 @@ _SHARES: Final = (
     (20, 0),
 )
 """Pairs of an epsilon and the number of favored signed axes in a million signed axes. Values
-between the pairs are interpolated linearly. Halfway between two pairs below epsilon 8, the variance
-is 0.02% too large."""
+between the pairs are interpolated linearly. Halfway between two pairs below epsilon 8,
+interpolation makes the variance 0.02% larger than necessary."""
 
 
 OFFSET = 2**8
-"""`shifted` adds an offset to each coordinate, drawn from 256 values. Neighboring values differ by
-2 * OFFSET * D. All values together span about 512 * OFFSET * D, which is an eighth of the usual
-size of a rotated coordinate (2**20 * D)."""
+"""`shifted` adds to each coordinate an offset that is drawn from 256 values. Neighboring values
+differ by 2 * OFFSET * D. All values together span about 512 * OFFSET * D, which is an eighth of the
+usual size of a rotated coordinate (2**20 * D)."""
 
 ROUNDS = 3
 """The number of rounds of a rotation. Each round multiplies the coordinates by random signs, and
@@ -76,7 +76,7 @@ coordinates would clearly not be random."""
 
 
 class Rotations(NamedTuple):
-    """The sizes of a channel: the dimension, the number of rotations, and that of favored axes."""
+    """The sizes of a channel: its dimension, and its numbers of rotations and favored axes."""
 
     dimension: int
     rotations: int
@@ -86,10 +86,10 @@ class Rotations(NamedTuple):
 def rotations_for(length: int, odds: Fraction) -> Rotations:
     """Return the best sizes of a channel for vectors with ``length`` coordinates.
 
-    The sizes are computed in exact arithmetic. The best share of favored axes is 1 - Phi(t), where
-    t minimizes the variance (Isik et al. 2023, for directions in high dimension): phi(t) / t - (1 -
-    Phi(t)) = 1 / (e**epsilon - 1). Here, phi and Phi are the density and the distribution function
-    of the standard normal distribution.
+    The sizes are computed in exact arithmetic. The best share of favored axes is 1 - Phi(t). With
+    the solution t of phi(t) / t - (1 - Phi(t)) = 1 / (e**epsilon - 1), the variance is smallest
+    (Isik et al. 2023, for directions in high dimension). Here, phi and Phi are the density and the
+    distribution function of the standard normal distribution.
 
     Args:
         length: the number of coordinates of a vector, from 1 to 4,095.

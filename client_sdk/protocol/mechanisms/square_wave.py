@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points to which numbers are rounded, which are the ends of 256 bins. With four
-times as many bins, the estimated distribution was less than 2% closer to the true one, for epsilons
+"""The number of grid points to which numbers are rounded. They are the ends of 256 bins. With four
+times as many bins, the estimated distribution was less than 2% closer to the true one at epsilons
 up to 4."""
 
 

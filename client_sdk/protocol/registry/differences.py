@@ -15,7 +15,7 @@ from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 
-KEEP = "run `hearsay-client release` on the old registry before you deploy this one; otherwise, its reports are refused"
+KEEP = "run `hearsay-client release` on the old registry before you deploy this one, or reports of old apps are refused"
 
 
 UNCOUNTED: Final = "reports are still counted together"
@@ -117,7 +117,7 @@ def changes(old: Metric, new: Metric) -> Iterator[str]:
     if old.channel.permanent_nanos != new.channel.permanent_nanos:
         yield "its permanent epsilon changed"
     if not old.strata and new.strata:
-        yield "it is counted by strata"
+        yield "its reports are counted by strata"
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:

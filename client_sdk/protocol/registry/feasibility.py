@@ -33,15 +33,15 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""How many questions are listed in the sum that a message shows. A last term combines the
+"""The maximum number of questions that a message lists as terms of a sum. A last term combines the
 others."""
 
 
 class _Term(NamedTuple):
     """How much a question may cost until every question has been answered once.
 
-    The amount is ``times`` charges of ``each``: billionths of epsilon, or units of 10**-18 of
-    delta.
+    The amount is ``times`` charges of ``each``. A charge is in billionths of epsilon, or in units
+    of 10**-18 of delta.
     """
 
     name: str
@@ -53,7 +53,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of the answers that ``most`` can pay for, but of at least one answer."""
+        """Return the cost of the answers that ``most`` can pay for, and of at least one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -78,7 +78,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the terms of each sum that may be highest, with the kind of window that it is about."""
+    """Yield the terms of each sum that may be highest, and the kind of window of the sum."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]

@@ -95,7 +95,7 @@ def unknown_stops(registry: Registry) -> list[str]:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return the registry with the former questions in the releases of its history.
+    """Return the registry with the former questions from the releases in its history.
 
     Raises:
         RegistryError: if a release belongs to another app.
@@ -190,7 +190,7 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a TOML string, if possible on several lines, so that it can be reviewed."""
+    """Return a TOML string; if possible, it has several lines, so that it can be reviewed."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)
@@ -203,7 +203,7 @@ def parsed(text: str, name: str) -> tuple[Release, ...]:
     """Return the releases in the text of a history, the oldest first; ``name`` is its file.
 
     Raises:
-        RegistryError: if there are mistakes. The error names them with their lines.
+        RegistryError: if there are mistakes. The error names each mistake and its line.
 
     """
     import tomllib  # noqa: PLC0415 as in `Registry.parse`

@@ -24,11 +24,12 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""The limit on one report: from even odds (1 to 1), the odds between two answers may rise to 9 to
+"""The limit on one report, which may raise the odds between two answers from 1 to 1 to at most 9 to
 1."""
 
 SENSITIVE_ODDS: Final = 3
-"""The same limit for a report on a sensitive question: 3 to 1."""
+"""The same limit for a report on a sensitive question, which may raise the odds to at most 3 to
+1."""
 
 YEAR_NANOS: Final = 5 * NANOS
 """The maximum epsilon in a year, in billionths. It can raise even odds to 149 to 1."""
@@ -42,7 +43,7 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, whether or not it gives a reason.
+    """Return a sentence for each limit that a registry exceeds, even if it gives a reason.
 
     Questions that have expired on the given day are left out. The limit for a year applies to every
     year of a device, not only to its first.
@@ -94,10 +95,10 @@ def _kept_year(registry: Asked) -> int:
 
 def _of_reports(registry: Asked) -> Iterator[str]:
     for metric in too_revealing(registry):
-        which = "a sensitive question" if metric.is_sensitive else "one report"
+        which = "sensitive questions" if metric.is_sensitive else "one report"
         yield (
             f"metric.{metric.name}.epsilon: {as_float(metric.epsilon_nanos):.9g} is above ln {_odds(metric)}, the "
-            f'limit of {which}: lower it to "ln {_odds(metric)}" or less, or give the reason in [budget] accept'
+            f'limit for {which}: lower it to "ln {_odds(metric)}" or less, or give the reason in [budget] accept'
         )
 
 

@@ -32,7 +32,7 @@ Variables = Mapping[str, tuple[str, ...]]
 """Public variables, each with its values."""
 
 VALUE: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
-"""A value of a public variable: a word or a version that needs no quoting anywhere."""
+"""The format of a public variable's value: a word or a version that needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
 """The maximum number of a question's strata. With more strata, a stratum could have so few devices
@@ -42,7 +42,7 @@ MAX_UNIT: Final = 16
 """The maximum length of a unit, such as "ms", "km/h" or "open windows", in characters."""
 
 MAX_TITLE: Final = 60
-"""The maximum length of a title, which appears above a chart and in a line of a table."""
+"""The maximum length of a title, which appears above a chart and in a row of a table."""
 
 MOST_RETENTION_DAYS: Final = 36_500
 """The maximum retention, a hundred years. Without ``retention``, tallies are kept forever."""
@@ -100,7 +100,7 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "cross",
             listing({"type": "string"}, 2, 2),
-            "instead of kind: two other questions that are answered together; the second may be a number with a mean",
+            "used instead of kind: two other questions to answer together; the second may be a number with a mean",
             required=False,
         ),
         Key("title", text(MAX_TITLE), "a name for people, shown in place of the key", required=False),
@@ -109,7 +109,7 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "delta",
             {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
-            "with gaussian: by how much a probability may exceed e^epsilon times another answer's",
+            "with gaussian: the maximum excess of a probability over e^epsilon times that for another answer",
             required=False,
             read=_read_delta,
         ),
@@ -148,13 +148,13 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "permanent_epsilon",
             _epsilon(),
-            'the privacy loss of all reports of an unchanged answer, per edition: a number, or "ln 3"',
+            'the privacy loss of all reports of an unchanged answer within an edition: a number, or "ln 3"',
             required=False,
             read=_read_epsilon,
         ),
         Key("fill_in", FLAG, "report even if nothing was recorded", required=False),
         Key("fill_value", NUMBER, "the value reported if nothing was recorded", required=False),
-        Key("persist", FLAG, "of a count: store the running sum on disk", required=False),
+        Key("persist", FLAG, "store the running sum of a count on disk", required=False),
     )
 }
 """The keys that a question may have in addition to the keys of its kind."""
@@ -297,7 +297,9 @@ def _read_utility(table: TomlTable, kind: Kind | None) -> Utility | None:
         return None
     square = isinstance(rows, list) and len(rows) == size and all(isinstance(r, list) and len(r) == size for r in rows)
     if not square or not all(is_number(utility) and is_moderate(utility) for row in rows for utility in row):
-        table.mistake("utility", f"must be {size} rows, one per true value, of {size} numbers, one per reported value")
+        table.mistake(
+            "utility", f"must have {size} rows, one per true value, with {size} numbers each, one per reported value"
+        )
         return None
     return tuple(tuple(Fraction(utility) for utility in row) for row in rows)
 
@@ -310,9 +312,7 @@ def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: B
             "delta", "is above the delta in [budget], so it could never be reported; raise the delta in [budget]"
         )
     if budget.strategy is not Strategy.SPLIT and metric.window is not budget.window:
-        table.mistake(
-            "window", f'must be the window in [budget], "{budget.window}", where strategy = "{budget.strategy}"'
-        )
+        table.mistake("window", f'must be "{budget.window}", as in [budget], because strategy = "{budget.strategy}"')
     if budget.strategy is Strategy.PACE and metric.expires is None:
         table.mistake("expires", 'is missing: with strategy = "pace", the lifetime budget must last until this day')
 
@@ -325,8 +325,8 @@ def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
     for name in list(raw) if isinstance(raw, dict) else []:
         values = table.take(name)
         if not METRIC_NAME.fullmatch(name) or not _are_values(values):
-            what = f"must be a name with a list of 1 to {MOST_STRATA} different values of letters, digits, . _ and -"
-            table.mistake(name, f'{what}: platform = ["ios", "android"]')
+            what = f"must list 1 to {MOST_STRATA} different values, each of letters, digits, '.', '_' and '-'"
+            table.mistake(name, f'{what}, such as platform = ["ios", "android"]')
         else:
             read[name] = tuple(values)
     return read
@@ -347,7 +347,7 @@ def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
         return ()
     known = isinstance(names, list) and names and all(isinstance(name, str) and name in variables for name in names)
     if not known or len(set(names)) < len(names):
-        table.mistake("strata", 'must list variables of [strata], each once: ["platform"]')
+        table.mistake("strata", 'must list variables of [strata], without repetition, such as ["platform"]')
         return ()
     if math.prod(len(variables[name]) for name in names) > MOST_STRATA:
         table.mistake("strata", f"has more than {MOST_STRATA} combinations of values; remove a variable or values")

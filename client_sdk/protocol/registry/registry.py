@@ -47,11 +47,11 @@ MOST_ANSWERS = 1000
 """The maximum number of questions drawn per window: far more than a device should ever answer."""
 
 WHOLE = "registry"
-"""The place that an error about a whole text names, for example if the text is not TOML. If the
-text is from a file, the error names the file instead."""
+"""The place that an error about a whole registry names, for example if the registry is not TOML. If
+the registry was read from a file, the error names the file instead."""
 
 MOST_SHOWN: Final = 3
-"""How many missing sentences an error lists. Hundreds may be missing in a language."""
+"""The maximum number of missing sentences that an error lists. A language may lack hundreds."""
 
 
 class Former(NamedTuple):
@@ -73,7 +73,7 @@ class Former(NamedTuple):
 
 
 class DatedEvent(NamedTuple):
-    """An event on a day, for readers of reports."""
+    """A dated event, shown to readers of reports."""
 
     day: date
     title: str
@@ -215,8 +215,8 @@ class Registry:
                 current UTC day.
 
         Raises:
-            RegistryError: if the file has mistakes, each named by line, metric and key, or is
-                unreadable.
+            RegistryError: if the file is unreadable or has mistakes. The error names the line,
+                metric and key of each mistake.
             TypeError: if ``path`` is not a path, such as None.
 
         """
@@ -254,7 +254,7 @@ class Registry:
         """Read a registry from the text of a file with this name.
 
         Raises:
-            RegistryError: if there are mistakes, each named by line, metric and key.
+            RegistryError: if there are mistakes. The error names the line, metric and key of each.
 
         """
         try:
@@ -267,7 +267,7 @@ class Registry:
         """Read a registry from its TOML text.
 
         Raises:
-            RegistryError: if there are mistakes, each named by metric and key.
+            RegistryError: if there are mistakes. The error names the metric and key of each.
 
         """
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick
@@ -373,10 +373,12 @@ def _read_stopped(top: TomlTable) -> tuple[tuple[str, str], ...]:
     entries: list[object] = raw if isinstance(raw, list) else []
     metrics = tuple(named for named in map(stopped_metric, entries) if named is not None)
     if not entries or len(metrics) < len(entries) or len(set(metrics)) < len(metrics):
-        top.mistake("stopped", 'must list metrics and their editions, each once: ["dark_mode:0123456789ab"]')
+        top.mistake(
+            "stopped", 'must list metrics with their editions, without repetition, such as ["dark_mode:0123456789ab"]'
+        )
     if len(metrics) > MAX_STOPPED or len(encode_stopped(metrics)) > MAX_STOPPED_CHARS:
         top.mistake(
-            "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters with commas"
+            "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters, commas included"
         )
     return metrics
 
@@ -385,7 +387,9 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
     if raw is None:
         return ()
     if not isinstance(raw, dict):
-        mistakes.append(("event", 'must contain a table for each day: [event.2027-03-02] title = "2.3 released"'))
+        mistakes.append(
+            ("event", 'must contain a table for each day, such as [event.2027-03-02] with title = "2.3 released"')
+        )
         return ()
     events = []
     for name, fields in raw.items():
@@ -458,7 +462,7 @@ def _read_metrics(
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
-        mistakes.append(("metric", "must contain at least one metric: [metric.dark_mode]"))
+        mistakes.append(("metric", "must contain at least one metric, such as [metric.dark_mode]"))
         return {}
     read: dict[str, Metric] = {}
     kinds: dict[str, Kind | None] = {}
@@ -499,7 +503,7 @@ def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[s
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
-        mistakes.append(("sentences", "must contain a table for each language: [sentences.de]"))
+        mistakes.append(("sentences", "must contain a table for each language, such as [sentences.de]"))
         return {}
     read = {}
     for language, table in raw.items():
@@ -522,7 +526,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
             meant = suggestion(key, [*catalog, *own_to_app]) or "; remove it or correct its spelling"
             problems.append((key, f"is an unknown sentence{meant}"))
         elif not is_text(text):
-            problems.append((key, f"must be a text of 1 to {MAX_TEXT} printable characters"))
+            problems.append((key, f"must be a string of 1 to {MAX_TEXT} printable characters"))
         elif key in catalog and placeholders(text) != placeholders(catalog[key]):
             names = ", ".join(f"{{{name}}}" for name in sorted(placeholders(catalog[key]))) or "none"
             problems.append((key, f"must have these placeholders: {names}"))

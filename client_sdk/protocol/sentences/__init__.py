@@ -30,7 +30,7 @@ TITLE: Final = "title."
 """The prefix of the key of a question's title, which only its app can translate."""
 
 LANGUAGE: Final = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
-"""A tag such as de or pt-BR (RFC 5646)."""
+"""The format of a language tag such as de or pt-BR (RFC 5646)."""
 
 _PLACEHOLDER: Final = r"\{(\w+)\}"
 
@@ -70,7 +70,7 @@ class Sentences:
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
-        """Return a number rounded half up to ``decimals``, without trailing zeros."""
+        """Return a number rounded half up to ``decimals`` decimals, without trailing zeros."""
         units = floor(abs(number) * 10**decimals + Fraction(1, 2))
         whole, rest = divmod(units, 10**decimals)
         behind = f"{rest:0{decimals}}".rstrip("0") if decimals else ""

@@ -20,7 +20,7 @@ same is true of ``127.0.0.999``.
 
 
 def is_host(name: str) -> bool:
-    """Whether a text can be a host name. No part may be empty, as in `a..b`, or too long."""
+    """Whether a string can be a host name. No part may be empty, as in `a..b`, or too long."""
     if name.isascii():  # the codec gives the same result, but its tables take 2 ms to load
         *parts, last = name.split(".")
         return bool(name) and all(0 < len(part) <= _MOST_PART for part in parts) and len(last) <= _MOST_PART
@@ -31,7 +31,7 @@ def is_host(name: str) -> bool:
 
 
 def is_base_url(text: str) -> bool:
-    """Whether a text is an http or https URL without user, query, fragment or blanks."""
+    """Whether a string is an http or https URL without user, query, fragment or blanks."""
     try:
         parts = urlsplit(text)
         well_formed = parts.scheme in ("https", "http") and is_host(parts.hostname or "") and parts.port != 0
@@ -63,9 +63,9 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
 
     Raises:
         ValueError: if the address is not an http or https URL, or has a query, a fragment, blanks
-            or a user name; if it is on another machine, without TLS, and ``allow_plain_http`` is
-            false; or if the key is not printable ASCII without blanks.
-        TypeError: if the key is not a text.
+            or a user name; if it is on another machine and does not use TLS, and
+            ``allow_plain_http`` is false; or if the key is not printable ASCII without blanks.
+        TypeError: if the key is not a string.
 
     """
     if not is_base_url(collector):  # the address is not shown, because it may contain a password

@@ -5,15 +5,15 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in an upload: enough for several months, and few enough to be
-counted in one atomic step of the store."""
+"""The maximum number of reports in an upload. It is enough for the reports of several months, and
+the store can count that many in one atomic step."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
 
 
 class Report(NamedTuple):
-    """One perturbed answer: the names of its metric and window, and the symbol, an integer from 0.
+    """One perturbed answer to a metric in a window. The symbol is an integer of at least 0.
 
     The edition, 12 hex digits, identifies the meaning of the report.
     """

@@ -14,8 +14,8 @@ export const NODE_FAILURES = {
   refused: ["nothing listens at its address", "start it, or correct the host and port in the URL"],
   no_route: ["this machine has no route to it", "check this machine's network"],
   not_http: ["it does not answer in HTTP", "correct the port in the URL: another program listens there"],
-  broken: ["the connection broke off", "try again; if it happens again, see its log"],
-  redirect: ["it redirects, which is not followed", "use the URL to which it redirects"],
+  broken: ["the connection was interrupted", "try again; if it happens again, see its log"],
+  redirect: ["it redirects requests, and redirects are not followed", "use the URL to which it redirects"],
   other: ["the connection failed", "see the logs of both sides"],
 } as const;
 

@@ -126,7 +126,7 @@ def test_a_wrong_token_is_reported_and_not_shown(collector: str) -> None:
         ("nowhere", "status 404"),
         ("narrow", "does not let this token read tallies; use a read key$"),
         ("page", "did not answer with tallies: line 1 is not a tally"),
-        ("cut", "cannot be used: the connection broke off; try again"),
+        ("cut", "cannot be used: the connection was interrupted; try again"),
         ("noise", "does not answer in HTTP; correct the port in the URL"),
     ],
 )

@@ -52,7 +52,7 @@ export const set: Kind = (definition, inputs) => {
     encode(answer, coins) {
       if (!(Array.isArray(answer) || answer instanceof Set)) return undefined;
       const [given, values] = [[...answer], new Set(answer)];
-      // Several unlisted texts count as one member, `other`, so that they do not make a set too large.
+      // Several unlisted strings count as one member, `other`, so that they do not make a set too large.
       const symbols = [...new Set(given.map((value) => members.encode(value, coins)))];
       if (symbols.includes(undefined) || symbols.length > most || values.size < given.length) return undefined;
       const rising = (symbols as number[]).sort((left, right) => left - right);
@@ -73,7 +73,7 @@ export function named(definition: DomainDefinition): Domain {
   const symbols = new Map(values.map((value, symbol) => [value, symbol]));
   const other = definition.other === undefined ? undefined : symbols.get(definition.other);
   return {
-    expected: other === undefined ? `one of ${preview(values)}` : "a text",
+    expected: other === undefined ? `one of ${preview(values)}` : "a string",
     size: values.length,
     encode: (answer) => (typeof answer === "string" ? (symbols.get(answer) ?? other) : undefined),
     label: (input) => values[input]!,

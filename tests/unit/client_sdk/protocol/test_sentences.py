@@ -140,7 +140,7 @@ def test_check_names_the_sentences_that_a_new_language_lacks(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("lines", "place", "problem"),
     [
-        ('[sentences]\nde = "Hallo"', "sentences", "must contain a table for each language: [sentences.de]"),
+        ('[sentences]\nde = "Hallo"', "sentences", "must contain a table for each language, such as [sentences.de]"),
         ("[sentences.German]", "sentences.German", "is not a language tag; write one, such as de or pt-BR"),
         (
             '[sentences.de]\nhistory.captoin = "Liste"',
@@ -160,7 +160,7 @@ def test_check_names_the_sentences_that_a_new_language_lacks(tmp_path: Path) -> 
         (
             "[sentences.de]\nhistory.caption = 5",
             "sentences.de.history.caption",
-            "must be a text of 1 to 500 printable characters",
+            "must be a string of 1 to 500 printable characters",
         ),
         (
             '[sentences.de]\npurpose.theme = "Wozu?"',

@@ -101,7 +101,7 @@ def test_every_metric_says_what_why_who_until_when_and_how_often() -> None:
     assert "owner@example.com" in dark
     assert "once a day, until 2027-12-31" in dark
     assert "One answer: even odds can become at most 3 to 1 (about 75 in 100)" in dark
-    assert "once a week, without an end" in theme
+    assert "once a week, with no end date" in theme
     monthly = _page(registry_text(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")}))
     assert "once a month, until the end of the month that contains 2026-11-01" in monthly
     assert "at most 2.8 to 1 (about 74 in 100), except with a chance of 1 in " in start
@@ -143,7 +143,7 @@ def test_where_gaussian_reports_are_likely_to_exceed_a_sum_there_is_no_bound() -
     budget = "per_window = 1\nlifetime = 4\ndelta = 0.5\n"
     page = _page(registry_text(m=fields).replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", budget))
     assert "A year of answers (at most 40), taken together: there is no bound" in page
-    assert "A year, all answers to all questions: there is no bound" in page
+    assert "All answers to all questions in a year: there is no bound" in page
 
 
 PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
@@ -151,13 +151,14 @@ PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
 
 def test_the_life_of_a_device_is_what_it_may_ever_spend_however_long_it_has_been_reporting() -> None:
     page = _page(registry_text(m=BOOLEAN | {"expires": Toml("1970-01-02")}).replace("lifetime = 400", "lifetime = 5"))
-    for when in ("A year", "As long as the device reports"):
-        assert f"* {when}, all answers to all questions: even odds can become at most 149 to 1" in page
+    for when in ("in a year", "as long as the device reports"):
+        assert f"* All answers to all questions {when}: even odds can become at most 149 to 1" in page
 
 
 def test_no_year_is_said_to_reveal_more_than_a_life() -> None:
     page = _page(registry_text(a=CATEGORY | PERMANENT, b=BOOLEAN).replace("lifetime = 400", "lifetime = 5"))
-    assert page.count("all answers to all questions: even odds can become at most 149 to 1") == 3
+    sums = re.findall(r"\* All answers to all questions .*: even odds can become at most 149 to 1", page)
+    assert len(sums) == 3
 
 
 def test_how_metrics_are_chosen_is_said() -> None:
@@ -171,7 +172,7 @@ def test_how_metrics_are_chosen_is_said() -> None:
 
 
 def test_who_answers_for_nothing_is_said() -> None:
-    assert "nobody is named" in _page(registry_text(a=BOOLEAN).replace('owner = "owner@example.com"\n', ""))
+    assert "none is named" in _page(registry_text(a=BOOLEAN).replace('owner = "owner@example.com"\n', ""))
 
 
 @pytest.mark.parametrize(
@@ -271,12 +272,12 @@ def _in_bytes(definition: dict[str, Field]) -> dict[str, Field]:
 
 
 def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
-    about = "What the question is about: age, sex, health; and the value that they should predict"
+    about = "What the question is about: age, sex, health, and a value to predict from them"
     vector, crosses = (_page(registry_text(m=model)) for model in (MODEL, CROSSED_MODEL))
     assert about in vector
     assert about in crosses
     assert "a list of 19 numbers roughly points" in vector
-    assert "one of these, chosen at random, together with the value that they should predict" in crosses
+    assert "one of these, chosen at random, together with the value to predict" in crosses
     assert "the others stay on the device" in crosses
 
 
@@ -296,13 +297,13 @@ def test_the_page_says_which_value_stands_for_answers_that_are_not_listed() -> N
 def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_storage() -> None:
     text = registry_text(dark_mode=BOOLEAN | {"epsilon": 1})
     page, web = _page(text), _page(text.replace("lifetime = 400", "lifetime = 4\nweb_year = 7320"))
-    assert "As long as the device reports, all answers" in page
+    assert "All answers to all questions as long as the device reports" in page
     assert "browser" not in page
     assert (
-        "* Until the browser deletes its storage, all answers to all questions: even odds can become at most 55" in web
+        "* All answers to all questions until the browser deletes its storage: even odds can become at most 55" in web
     )
     assert "* Day, month and year assume a browser that deletes its storage again and again" in web
-    year = re.search(r"\* A year, all answers to all questions: even odds can become (.*)", web)
+    year = re.search(r"\* All answers to all questions in a year: even odds can become (.*)", web)
     assert year is not None
     assert year[1] == odds(366 * NANOS, shipped())
     assert "the day, week or month in which the storage was created" in " ".join(web.split())

@@ -38,7 +38,7 @@ def test_the_unit_is_no_part_of_the_edition() -> None:
 def test_a_unit_is_refused_where_nothing_has_it_or_where_it_is_no_short_text() -> None:
     for fields in (BOOLEAN, CATEGORY):
         assert mistakes(m=fields | {"unit": "ms"}) == {"metric.m.unit": "is only for a number or a count; remove it"}
-    too_long = {"metric.m.unit": "must be a text of 1 to 16 printable characters"}
+    too_long = {"metric.m.unit": "must be a string of 1 to 16 printable characters"}
     for unit in ("seventeen letters", "", "a\nb", 1):
         assert mistakes(m=NUMBER | {"unit": unit}) == too_long
 

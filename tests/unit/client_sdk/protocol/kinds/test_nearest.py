@@ -166,7 +166,7 @@ def test_prototypes_are_few_enough_to_be_searched_in_time() -> None:
 
 def test_a_mistake_names_the_label_and_what_a_vector_looks_like() -> None:
     said = mistakes(m=NEAREST | {"prototypes": Toml('{ a = "1 2", "the second" = "1 x" }')})["metric.m.prototypes"]
-    assert said == """'the second' must be a text of numbers from -1,000,000 to 1,000,000, such as "0.12 -3 7.5\""""
+    assert said == """'the second' must be a string of numbers from -1,000,000 to 1,000,000, such as "0.12 -3 7.5\""""
 
 
 def test_it_can_be_crossed_and_filled_in() -> None:

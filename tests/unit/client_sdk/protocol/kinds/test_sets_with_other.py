@@ -82,7 +82,7 @@ def test_a_text_that_is_not_listed_is_in_no_error() -> None:
     with pytest.raises(OutsideDomainError) as caught:
         metric(other="c").perturb(["a", "b", MARK], ScriptedCoins([]))
     assert MARK not in "".join(traceback.format_exception(caught.value))
-    assert "unlisted texts count as one member, 'c'" in str(caught.value)
+    assert "unlisted strings count as one member, 'c'" in str(caught.value)
 
 
 def test_other_of_a_set_is_one_of_its_values_and_part_of_the_edition() -> None:

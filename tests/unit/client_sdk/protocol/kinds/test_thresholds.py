@@ -11,7 +11,7 @@ from client_sdk.protocol.kinds.number import Thresholds
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import THRESHOLDS, Field, Toml, metric_of, mistakes
 
-RISE = "must increase, from above low to at most high"
+RISE = "must be in ascending order, above low and at most high"
 LISTED = "must be a list of 1 to 10 numbers"
 
 
@@ -62,6 +62,6 @@ def test_a_number_is_in_the_cell_of_the_last_threshold_that_it_reaches() -> None
 def test_the_statement_and_a_report_name_the_cells() -> None:
     metric, say = metric_of(THRESHOLDS | {"unit": "s"}), shipped()
     (told,) = metric.kind.statement(AskedMetric("s", "day", 4), say)
-    assert "the range that contains a number, between two of 0, 2, 4.5, 6 and 9 s; the number itself stays" in told
+    assert "the range that contains a number. Ranges begin and end at 0, 2, 4.5, 6 and 9 s. The number itself stays" in told
     assert metric.kind.reported(metric.channel, 1, metric.labels, say) == "2 to 4.5"
     assert metric.kind.reported(metric_of(THRESHOLDS, epsilon=Toml("0.5")).channel, 1, metric.labels, say)

@@ -172,7 +172,7 @@ def test_utility_is_for_exponential_only(mechanism: str) -> None:
 
 
 def test_what_a_mechanism_needs_is_asked_for() -> None:
-    with pytest.raises(ValueError, match=r"'gaussian' needs delta, like 1e-9: "):
+    with pytest.raises(ValueError, match=r"'gaussian' needs delta, such as 1e-9: "):
         channel_for(MEAN, HALF, "gaussian")
     with pytest.raises(ValueError, match=r"'exponential' needs utility = .* for a category, which has no order"):
         channel_for(DOMAINS["category"], HALF, "exponential")

@@ -54,7 +54,7 @@ def test_the_ends_of_delta_are_sound() -> None:
     ("fields", "said"),
     [
         (without(GAUSSIAN, "delta"), "'gaussian' needs delta"),
-        (GAUSSIAN | {"statistic": "distribution"}, "estimates the mean only"),
+        (GAUSSIAN | {"statistic": "distribution"}, "can only estimate the mean"),
         (GAUSSIAN | {"epsilon": 0.001}, "too large for a tally; raise epsilon or delta"),
         (NUMBER | {"delta": Toml("1e-6")}, "'optimal-mean' has no delta; remove it"),
         (NUMBER | {"delta": Toml("1e-6"), "mechanism": "laplace"}, "'laplace' has no delta"),
@@ -66,7 +66,7 @@ def test_the_ends_of_delta_are_sound() -> None:
         (USEFUL | {"utility": Toml("[[1, 2, 3], [2, 3, 4], [3, 2, 1]]")}, "a mixture of others; make them differ"),
         (ORDINAL | {"values": [f"v{index}" for index in range(65)]}, "supports at most 64 values, not 65"),
         (SET | {"mechanism": "exponential"}, "'exponential' does not support a set; use one that does: k-ary"),
-        (COUNT | {"mechanism": "one-bit"}, "estimates the mean only"),
+        (COUNT | {"mechanism": "one-bit"}, "can only estimate the mean"),
         (
             NUMBER | {"mechanism": "laplace", "permanent_epsilon": 5},
             "it is for: randomized-response, k-ary-randomized-response, cyclic-design, projective-geometry, one-bit, ",
@@ -110,7 +110,7 @@ def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
     """The error may also say that the mechanism then lacks its utility."""
     reported = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
     assert set(reported) - {"metric.m.mechanism"} == {"metric.m.utility"}
-    assert reported["metric.m.utility"] == "must be 3 rows, one per true value, of 3 numbers, one per reported value"
+    assert reported["metric.m.utility"] == "must have 3 rows, one per true value, with 3 numbers each, one per reported value"
 
 
 def test_a_utility_is_for_values_only_and_not_read_where_the_values_are_mistaken() -> None:

@@ -66,7 +66,7 @@ def test_max_items_is_a_whole_number_up_to_the_number_of_values(most: Field) -> 
 @for_each("values", [Toml('["a", 3]'), ["a", ""], ["a", "two\nlines"], ["a", "v" * 501]])
 def test_values_are_short_texts_on_one_line(values: Field) -> None:
     said = mistakes(m=CATEGORY | {"values": values})["metric.m.values"]
-    assert said.startswith("must contain texts of 1 to ")
+    assert said.startswith("must contain only strings of 1 to ")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_title_is_the_name_unless_the_registry_has_one() -> None:
 
 @for_each("title", ["", "t" * 61, 3, "two\nlines"])
 def test_a_title_is_a_short_text(title: Field) -> None:
-    problem = "must be a text of 1 to 60 printable characters"
+    problem = "must be a string of 1 to 60 printable characters"
     assert mistakes(m=BOOLEAN | {"title": title}) == {"metric.m.title": problem}
 
 

@@ -41,7 +41,7 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"letters": "ab…"}, "letters", "which marks a text that was cut"),
         ({"preset": "domain"}, "preset", "cannot be combined with letters; keep one of them"),
         ({"other": "é"}, "other", "must be one of letters"),
-        ({"other": "ab"}, "other", "must be a text of 1 to 1 printable characters"),
+        ({"other": "ab"}, "other", "must be a string of 1 to 1 printable characters"),
         ({"max_length": 33}, "max_length", "must be a whole number from 1 to 32"),
         ({"max_length": 2}, "max_length", 'allows so few texts that all can be listed; use kind = "category"'),
         ({"max_items": 0}, "max_items", "must be a whole number from 1 to 100"),

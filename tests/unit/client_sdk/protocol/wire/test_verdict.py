@@ -71,7 +71,7 @@ def test_a_registry_lists_what_is_stopped_and_no_edition_changes_by_it() -> None
     ["[]", '"dark_mode"', '["dark_mode"]', f'["{ONE}", "{ONE}"]', "[1]", "true", f'["{ONE.upper()}"]'],
 )
 def test_a_registry_whose_list_no_device_would_understand_is_refused(stopped: str) -> None:
-    with pytest.raises(RegistryError, match=r"^stopped: must list metrics and their editions"):
+    with pytest.raises(RegistryError, match=r"^stopped: must list metrics with their editions"):
         listing(stopped)
 
 
