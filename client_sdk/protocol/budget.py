@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """The sums of a device's charges so far: in this window, in this month, and in its lifetime."""
+    """The sums of a device's charges so far in this window, this month and its lifetime."""
 
     window_nanos: int = 0
     month_nanos: int = 0

@@ -21,7 +21,7 @@ COIN_SCALE = 2**64
 
 
 class Coins(Protocol):
-    """A source of random decisions: the operating system in the SDK, a script in a test."""
+    """A source of random decisions, such as the operating system or, in tests, a script."""
 
     def bernoulli(self, numerator: int) -> bool:
         """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
@@ -35,7 +35,7 @@ MOST_LIKELIEST: Final = 4
 
 
 class Channel(ABC):
-    """A channel: the probability of each output symbol for each input.
+    """A channel, which defines the probability of each output symbol for each input.
 
     The number of coins that ``perturb`` draws depends only on the reported symbol. Therefore the
     running time and the state of the random generator reveal no more than the report does.
@@ -131,5 +131,5 @@ class Channel(ABC):
 
 
 def epsilon_nanos(channel: Channel) -> int:
-    """Return the charge for one report: the channel's exact epsilon in billionths, rounded up."""
+    """Return the charge for one report, which is the exact epsilon in billionths, rounded up."""
     return nanos_ceiling(channel.worst_ratio)

@@ -45,8 +45,8 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The operating system's error codes that only writing can cause: a full disk, a quota, a file size
-limit."""
+"""The operating system's error codes that only writing can cause. They mean that the disk is full,
+or that a quota or a file size limit is reached."""
 
 COMPLETION_HINTS: Final[Mapping[str, str]] = {
     "bash": "completion works in new shells if the package bash-completion is installed",

@@ -2,8 +2,8 @@
 
 Epsilon is computed from the integers of a channel, not from the requested epsilon, and is the same
 on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even, so the true value
-is within one unit in the last place of the result. The C library does not guarantee this: two
-machines could derive different channels from one definition, and reports would be refused.
+is within one unit in the last place of the result. The C library does not guarantee this. With it,
+two machines could derive different channels from one definition, and reports would be refused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PURE = Fraction(0)
 
 @lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
-    """Return ln(ratio) in billionths, rounded up: the charge for a channel's worst ratio.
+    """Return the charge for a worst ratio, which is ln(ratio) in billionths, rounded up.
 
-    The result is cached, because a ledger needs it for each new permanent answer. Computing an
-    exact logarithm takes twenty times as long as reading the cache.
+    The result is cached, because a ledger needs it for each new permanent answer. Computing a
+    logarithm takes twenty times as long as reading the cache.
     """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 

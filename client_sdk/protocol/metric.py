@@ -1,4 +1,4 @@
-"""One question: its purpose, its possible answers, and the randomization of answers."""
+"""One question, with its purpose, its possible answers and the randomization of answers."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ class Metric:
         fill: the answer to report if nothing was recorded in a window; None to report nothing.
         has_no_answer: whether the channel's last input means that nothing was recorded in a window.
         persist: whether the running count of a window, or the days of use, are stored on disk.
-        retention_days: how many days the collector keeps a closed tally; None without a limit.
+        retention_days: how many days the collector keeps a closed tally; None if there is no limit.
         unit: the unit of the numbers, such as ms; may be empty.
         consent: the purposes of the question. The user must agree to all of them or, if there are
             none, to everything.
@@ -47,7 +47,7 @@ class Metric:
         title: the name for people; by default, the question's name.
         is_public: whether estimates may be published.
         strata: the names of the question's public strata, such as "platform=ios"; may be empty.
-        stratum: the stratum of the reports, which is sent unperturbed; empty without a stratum.
+        stratum: the stratum of the reports, which is sent unperturbed; empty if there is none.
         is_trial: whether the reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of everything that determines the meaning of a report.
         editions: the edition of reports without a stratum, followed by the edition of each of
@@ -185,9 +185,9 @@ def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of everything that determines the meaning of a report.
 
     Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
-    left out: if they change, devices must not draw new random answers. Consent, for example,
-    decides only whether there is a report. A report's stratum is included, so that each stratum has
-    separate tallies. Trials have separate editions, too.
+    left out, because devices must not draw new random answers if these change. Consent, for
+    example, decides only whether there is a report. A report's stratum is included, so that each
+    stratum has separate tallies. Trials have separate editions, too.
     """
     meaning: dict[str, object] = {
         "schema": 1,

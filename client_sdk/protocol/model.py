@@ -1,10 +1,10 @@
-"""The kind of a question whose answers train a model: some features, and a label to predict.
+"""The kind of a question whose answers train a model, which predicts a label from features.
 
 An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of products
 of features and label. The mean of these vectors determines a linear model. For the mechanism
-``crosses``, the input consists of one *cell* for each feature: a pair of the label and a part of
-the feature's values. The shares of these cells determine the label's log-odds. Both encodings
-consist of integers that are the same on every machine.
+``crosses``, the input consists of one *cell* for each feature. A cell is a pair of the label and a
+part of the feature's values. The shares of these cells determine the label's log-odds. Both
+encodings consist of integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -55,7 +55,7 @@ _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
 @dataclass(frozen=True, slots=True)
 class ModelFeature:
-    """A feature: a number, which is clipped to its range, or one of several values.
+    """A feature. Its value is a number, which is clipped to a range, or one of several values.
 
     Attributes:
         name: its key in an answer.
@@ -81,12 +81,12 @@ class ModelFeature:
 
     @property
     def cells(self) -> int:
-        """The number of parts: the bins of a number's range, or the values of a choice."""
+        """The number of parts, which are the bins of a number's range or the values of a choice."""
         return self.bins if isinstance(self.kind, Number) else self.kind.size
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the parts: the ends of each bin, or the values."""
+        """The names of the parts, which are the ends of each bin, or the values."""
         if isinstance(self.kind, Category):
             return self.kind.values
         low, step = self.kind.low, (self.kind.high - self.kind.low) / self.bins
@@ -111,7 +111,7 @@ class ModelFeature:
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
-        """Return an answer in the part with index ``cell``: the middle of a bin, or a value."""
+        """Return an answer in part ``cell``, which is the middle of a bin, or a value."""
         if isinstance(self.kind, Category):
             return self.kind.values[cell]
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
@@ -134,7 +134,7 @@ class ModelFeature:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The definition of an answer: all features, in the registry's order, and the label.
+    """The definition of an answer by its features, in the registry's order, and its label.
 
     Attributes:
         features: at least one, with different names.
@@ -152,7 +152,7 @@ class Observation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The keys of an answer: the names of the features, and ``label``."""
+        """The keys of an answer, which are the names of the features, and ``label``."""
         return (*(feature.name for feature in self.features), LABEL)
 
     @property
@@ -369,11 +369,11 @@ class Model(_OfFeatures, Ball):
 
     @property
     def length(self) -> int:  # type: ignore[override] # a field in other kinds
-        """The number of coordinates of the vector: each is a product, a feature or the label."""
+        """The number of the vector's coordinates. Each is a product, a feature or the label."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the kind with the encoding that the mechanism needs: a vector, or crosses."""
+        """Return the kind with the encoding that the mechanism needs (a vector or crosses)."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be a mechanism for models: auto, rotated-axes or crosses")
@@ -398,7 +398,7 @@ class Model(_OfFeatures, Ball):
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
 
         Raises:
             DomainError: if the answer is not a mapping from every feature and the label to values

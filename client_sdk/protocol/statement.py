@@ -163,7 +163,7 @@ def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds that the page prints for a privacy loss: a result of 3 means 3 to 1."""
+    """Return the odds that the page prints for a privacy loss. A result of 3 means 3 to 1."""
     # charges are rounded up by up to a billionth, but the page must show ln 3 as 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
@@ -220,7 +220,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes as one text. If there are none, it says to agree to everything."""
+    """Return purposes in one string. If there are none, it says to agree to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)

@@ -82,12 +82,12 @@ class Ball(Kind):
         return {self.vector(answer, inputs): Fraction(1)}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
-        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`."""
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
         return self.vector(answer, inputs)
 
     @abstractmethod
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
@@ -149,7 +149,7 @@ class Vector(Ball):
         return f"{self.length} {NUMBERS}, separated by {MEMBERS_APART!r}"
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return the encoding of an answer: ``inputs`` integers, a vector of norm `UNIT`.
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
 
         Raises:
             DomainError: if the answer is not a list of ``length`` finite numbers of at most

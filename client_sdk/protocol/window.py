@@ -31,7 +31,7 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window. Its name is that of a day, a week or a month.
+    """A window, which is a day, an ISO week or a month in UTC.
 
     Attributes:
         kind: day, week (ISO 8601, from Monday) or month, in UTC.

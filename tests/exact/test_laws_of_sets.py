@@ -85,7 +85,7 @@ def test_what_is_no_set_of_the_values_is_refused_without_a_coin_and_never_shown(
     with pytest.raises(OutsideDomainError) as caught:
         metric(4, 2).perturb(answer, ScriptedCoins([]))
     error = caught.value
-    assert error.expected == "a set, list or tuple of at most 2 of 'a', 'b', 'c', 'd', without repetition"
+    assert error.expected == "a set, list or tuple with at most 2 of 'a', 'b', 'c', 'd', each only once"
     assert "secret" not in f"{error!s} {error!r} {error.args} {vars(error)} {error.__cause__!r}"
 
 

@@ -52,7 +52,7 @@ first pair for which r times the number of groups is at most e**epsilon. For exa
 there are 3 points if e**epsilon is at least 8, and 5 points if it is at least 64."""
 
 LEAST_POINTS: Final = 2
-"""The minimum number of points to which a number is rounded: the two ends of its range."""
+"""The minimum number of points to which a number is rounded. They are the ends of its range."""
 
 MEAN: Final = ("mean", "")
 """The statistic and the scale of a number that can be compared between groups. The empty scale is
@@ -68,7 +68,7 @@ def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None])
 
     Args:
         table: the table of the question.
-        raw: the value of the key ``cross``: the names of the two questions.
+        raw: the value of the key ``cross``, which should list the names of the two questions.
         others: the kinds of the questions that may be combined, by name; None for a question with
             mistakes.
 

@@ -23,7 +23,8 @@ MAX_ANSWER_EXPONENT = 400
 Decimal with a far larger exponent to an exact fraction would exhaust the memory."""
 
 Ratio = tuple[int, int]
-"""A fraction: a numerator and a positive denominator. Two integers are faster than a `Fraction`."""
+"""A fraction, as a numerator and a positive denominator. Two integers are faster than a
+`Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
 """The number that replaces infinity, and numbers with an exponent above `MAX_ANSWER_EXPONENT`. It
@@ -110,7 +111,7 @@ class Grid(Kind):
         return point, scaled - point * COIN_SCALE
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Return the answer to report for a window without one: the question's ``fill_value``.
+        """Return ``fill_value``, the answer to report for a window in which nothing was recorded.
 
         If ``fill_value`` is invalid, or if there is no such report for this statistic, add a
         mistake to the table.
@@ -125,7 +126,7 @@ class Grid(Kind):
         return Fill(int(value) if self.is_whole else value)
 
     def answer_at(self, number: Fraction) -> object:
-        """Return a number in the range as an answer: an integer if all answers are integers."""
+        """Return a number in the range as an answer, which is an integer if all answers are."""
         return int(number) if self.is_whole else number
 
     def named_at(self, number: Fraction) -> NamedAnswer:
@@ -183,7 +184,7 @@ def exact(answer: object) -> Fraction:
 
 
 def _of_decimal(answer: Decimal) -> Ratio:
-    """Return a Decimal as a ratio: 0 if it is extremely small, `BEYOND` if extremely large."""
+    """Return a Decimal as a ratio. Replace tiny numbers by 0, and huge ones by `BEYOND`."""
     if answer.is_nan():
         raise DomainError
     if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):

@@ -207,7 +207,7 @@ class Kind(ABC):
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the questions that are asked together; usually only this kind."""
+        """The kinds of the questions that are asked together. Most kinds are asked alone."""
         return (self,)
 
     @property
@@ -263,7 +263,7 @@ class Kind(ABC):
 
     @abstractmethod
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return a report's meaning in words: the answers for which its symbol is most likely."""
+        """Return, in words, the answers for which a report's symbol is most likely."""
 
     @property
     @abstractmethod

@@ -196,7 +196,7 @@ class Nearest(Category):
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The vectors of the prototypes, because the definition contains only their digest."""
+        """The vectors of the prototypes. The definition contains only their digest."""
         return {"vectors": [list(point) for point in self.points]}
 
 

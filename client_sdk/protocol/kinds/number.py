@@ -267,7 +267,7 @@ class Number(_Numeric):
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
     def samples(self) -> Iterable[object]:
-        """Return `SAMPLES` numbers: the midpoints of equal parts of the range."""
+        """Return the midpoints of `SAMPLES` equal parts of the range."""
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
@@ -303,7 +303,7 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class LogNumber(Number):
-    """A number of at least 0 whose geometric mean is estimated.
+    """A number of at least 0. The geometric mean of all devices' numbers is estimated.
 
     Numbers are rounded to grid points that are equally spaced in log(1 + x), where x is the number.
     Therefore the reports estimate the mean of log(1 + x).
@@ -325,7 +325,7 @@ class LogNumber(Number):
         return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number at a point of a grid of ``points`` points, to about fifty digits."""
+        """Return the number at a point of a grid of ``points`` points, with about fifty digits."""
         first, last = ln_ceiling(1 + self.low), ln_ceiling(1 + self.high)
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
@@ -354,7 +354,7 @@ class _Whole(_Numeric):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the numbers are integers: always true."""
+        """True, because the numbers are integers."""
         return True
 
     @property
@@ -529,7 +529,7 @@ class Thresholds(Labels, Number):
 
     @property
     def answers(self) -> Sequence[object]:
-        """An answer in each cell: the cell's lower end."""
+        """One answer in each cell, which is the cell's lower end."""
         return self.ends[:-1]
 
     @property

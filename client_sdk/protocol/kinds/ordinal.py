@@ -44,7 +44,7 @@ class Ordinal(Category):
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One value on a scale, if only the mean is estimated. The values count as 1, 2, 3 and so on.
+    """One value on a scale whose mean alone is estimated. Values count as 1, 2, 3 and so on.
 
     Attributes:
         scale: the kind that lists the values, in ascending order.
@@ -68,7 +68,7 @@ class OrdinalMean(Grid):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the numbers are integers: always true."""
+        """True, because the numbers are integers."""
         return True
 
     @property

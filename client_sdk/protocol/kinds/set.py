@@ -98,7 +98,7 @@ class Subset(Kind):
     @property
     def expected(self) -> str:
         """The valid answers, described for error messages."""
-        members = f"a set, list or tuple of at most {self.max_items} of {preview(self.values)}, without repetition"
+        members = f"a set, list or tuple with at most {self.max_items} of {preview(self.values)}, each only once"
         return members if self.other is None else f"{members}; unlisted strings count as one member, {self.other!r}"
 
     @property

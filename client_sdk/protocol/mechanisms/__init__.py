@@ -1,6 +1,6 @@
 """The mechanisms with which a device perturbs its answers.
 
-Most modules define one mechanism: its probabilities, and their source in the literature. From
+Most modules define one mechanism, with its probabilities and their source in the literature. From
 `client_sdk.protocol`, they import only the definitions of kinds, channels and epsilon.
 """
 

@@ -1,8 +1,8 @@
 """Balanced designs: block designs in which every two values share the same number of blocks.
 
 A report names a block, which is a set of s of the values 0..v-1. Blocks that contain the answer are
-more likely than others. There are k possible answers; if v is above k, the other values are never
-answers. `block_design` defines the probabilities.
+more likely than others. There are k possible answers. If v is above k, the other v - k values are
+never answers. `block_design` defines the probabilities.
 
 Every value is in equally many blocks, and so is every pair of values. Therefore the variance of an
 estimated share is *exactly* the same as if every set of s values were a block (subset selection).
@@ -57,8 +57,8 @@ LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
 """The minimum block size if v is not prime, and blocks are therefore drawn at random. Random blocks
-of two values are rarely balanced. They are not needed, either: a cyclic design already contains all
-blocks of two values."""
+of two values are rarely balanced. They are not needed, either, because a cyclic design already
+contains all blocks of two values."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
@@ -83,8 +83,8 @@ class BalancedDesign(BlockDesign):
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: how many factors u have the following effect: multiplying all values of a starter by
-            u, modulo v, yields the same starter. If v is not prime, the order is 1.
+        order: the number of factors that do not change a starter if all its values are multiplied
+            by the factor, modulo v. If v is not prime, the order is 1.
         starters: the numbers of the starters, in ascending order.
         weights: for each starter, the relative frequency at which it is drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
@@ -162,7 +162,7 @@ class BalancedDesign(BlockDesign):
         return self._multipliers[multiple] * self._values(starter)[place] % self.points
 
     def _values(self, starter: int) -> tuple[int, ...]:
-        """Return the values 0..v-1: first the members of a starter, then all others.
+        """Return the values 0..v-1, sorted so that the members of a starter come first.
 
         The result is computed when it is first needed, and then cached.
         """
@@ -240,7 +240,7 @@ def _of_all_values(points: int) -> Iterator[_Family]:
 
 
 def _of_prime(prime: int) -> Iterator[_Family]:
-    """Yield the families of designs with a prime v: one family for each possible order."""
+    """Yield one family of designs with a prime v for each possible order."""
     units = prime - 1
     divisors = [divisor for divisor in range(1, isqrt(units) + 1) if units % divisor == 0]
     for order in {*divisors, *(units // divisor for divisor in divisors)} - {units}:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
-"""A square table: the utility of a report, for each true value (row) and each reported value
+"""A square table of the utility of a report, for each true value (row) and each reported value
 (column). The most useful reports have the largest utilities."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
 """The maximum ratio of a mechanism's variance to the smallest variance of any mechanism. A variance
-that is 0.5% larger is made up for by 40,200 devices instead of 40,000."""
+that is 0.5% larger has the same effect as the loss of 200 of 40,000 devices."""
 
 FEW_COUNTS = 32
 """If a count has at most this many possible values, ``auto`` treats each value as a category, whose
@@ -317,8 +317,8 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism that ``auto`` chooses if an answer is one of several values.
 
-    The same choice applies wherever the shares of answers are estimated: for categories, ordinals,
-    pairs, small counts and sets.
+    The same choice applies wherever the shares of answers are estimated, which is the case for
+    categories, ordinals, pairs, small counts and sets.
 
     Args:
         inputs: the number of values.

@@ -10,14 +10,14 @@ the symbol reveals which feature was drawn. Each feature's channel has the same 
 their mixture. This epsilon is valid for any two inputs, even if they differ in all features,
 because the draw of the feature does not depend on the cells.
 
-Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
-"Answering range queries under local differential privacy", section 4).
+Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
+privacy", section 4 (hierarchical histograms, whose levels are drawn like features here).
 
 The alternative to crosses is to report a vector that contains the products of all features. If the
 features have d coordinates, this vector has on the order of d**2 numbers, and the noise increases
 with their number. Crosses estimate only the relation of each feature to the label, and assume that
 features are independent given the label. A vector contains more information, but with more features
-it needs more devices. The number of parts requires a similar choice: if a range has 3 parts instead
+it needs more devices. The number of parts requires a similar choice. If a range has 3 parts instead
 of 6, each part gets more reports, but says less about each value. For both choices,
 docs/research/models.md measures on real data at which number of devices one alternative becomes
 better than the other.

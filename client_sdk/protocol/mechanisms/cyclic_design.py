@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
-"""Blocks of two values are not pseudo-random: the base blocks are {0, 1}, {0, 2} and so on, so that
-every pair of values occurs equally often."""
+"""Blocks of two values are not pseudo-random. Instead, the base blocks are {0, 1}, {0, 2} and so
+on, so that every pair of values occurs equally often."""
 
 WORDS_OF = b"hearsay cyclic design 1"
 """The first bytes of the data that is hashed to draw a base block. The number of values, the block

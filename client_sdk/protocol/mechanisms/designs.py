@@ -196,8 +196,8 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
 
-    The sizes are the number of points, at least ``inputs``; the number of points on a hyperplane;
-    the number of points that two hyperplanes share; and t, which is at least 3.
+    The result contains the number of points, which is at least ``inputs``, the number of points on
+    a hyperplane, the number of points that two hyperplanes share, and t, which is at least 3.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:

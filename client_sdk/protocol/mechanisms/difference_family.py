@@ -10,9 +10,9 @@ value is in three of them, and every pair of values is in one.
 Because all shifts are used, every value is in equally many blocks, and two pairs of values with the
 same difference are in equally many blocks. The multipliers have a similar effect on differences:
 two differences occur equally often in the base blocks if they have the same greatest common divisor
-with v. Multipliers are *units*: values that have no common divisor with v. Some units turn the
-starter into itself, or into its negative, which has the same differences. If two units differ only
-by such a factor, only one of them is used: one multiplier of each *coset*.
+with v. Multipliers are *units*, which are values that have no common divisor with v except 1. Some
+units turn the starter into itself, or into its negative, which has the same differences. Units that
+differ only by such a factor form a *coset*, and only one unit of each coset is used.
 
 If v is prime, all pairs are then balanced, whatever the starter is, because all differences have
 the greatest common divisor 1 with v. The starter is a union of cosets of a group of units, so that
@@ -20,8 +20,8 @@ few multipliers are needed (Wilson 1972, "Cyclotomy and difference families in e
 groups", section 3).
 
 If v is not prime, several random starters are combined, each with a weight. The weights balance
-differences that have different common divisors with v: for every divisor of v, multiples of the
-divisor occur as differences as often as they would if all sets of s values were blocks. More
+differences that have different common divisors with v. For every divisor of v, multiples of the
+divisor then occur as differences as often as they would if all sets of s values were blocks. More
 starters are drawn until there are such weights. The weights are integers. The number of weights
 above 0 is at most the number of divisors of v above 1 (Caratheodory 1911).
 """
@@ -117,7 +117,7 @@ def proper_divisors(points: int) -> Row:
 
 
 def multipliers(points: int, order: int) -> tuple[int, ...]:
-    """Return the multipliers of a starter: the smallest unit of each coset of a group.
+    """Return the multipliers of a starter, which are the smallest units of a group's cosets.
 
     The group consists of the units u with u**order = 1 modulo v, and of their negatives. A coset
     consists of all products of one unit with the members of the group. For instance, for v = 7 and
@@ -203,7 +203,7 @@ def _alike(block: tuple[int, ...], divisor: int) -> int:
 
 
 def _subgroup(points: int, order: int) -> set[int]:
-    """Return the units of a prime v with unit**order = 1; {1} for order 1 and any v."""
+    """Return the units with unit**order = 1 modulo v. If the order is not 1, v must be prime."""
     for unit in range(1, points):
         generator = pow(unit, (points - 1) // order, points) if order > 1 else 1
         group, member = {1}, generator
@@ -216,7 +216,7 @@ def _subgroup(points: int, order: int) -> set[int]:
 
 
 def _cosets(points: int, group: set[int]) -> Iterator[Row]:
-    """Yield the cosets of a group of units, sorted by their smallest value; leave out 0."""
+    """Yield the cosets of a group of units, sorted by their smallest value, without {0}."""
     seen: set[int] = set()
     for value in range(1, points):
         if value not in seen:

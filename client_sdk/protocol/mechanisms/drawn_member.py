@@ -100,8 +100,8 @@ class DrawnMember(Channel):
     def worst_ratio(self) -> Fraction:
         """The largest ratio of a symbol's probabilities for two sets.
 
-        It occurs if the symbol favors as many elements of the first set as possible, and none of
-        the second set.
+        It occurs if the symbol favors as many elements of the first set as possible, and no element
+        of the second set.
         """
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 POINTS = 33
 """The number of grid points to which numbers are rounded; there are 32 cells between them. The
-standard deviation of the noise is about as large as the range or larger. Rounding therefore adds
-less than a thousandth to the variance."""
+standard deviation of the noise is about as large as the range or larger. Rounding therefore
+increases the variance by less than 0.1%."""
 
 STEPS_PER_CELL = 8
 """Sigma, the standard deviation of the noise, is a multiple of 1/8 of a cell, which is the distance

@@ -1,8 +1,8 @@
 """Hierarchical histogram: a report says, with noise, which part of a range contains the answer.
 
-The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly: level 1
-has two nodes, each further level has up to twice as many nodes as the previous level, and on the
-last level each point is a separate node. A coin that does not depend on the answer draws a level.
+The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly. Level 1
+has two nodes, and each further level has up to twice as many nodes as the previous level. On the
+last level, each point is a separate node. A coin that does not depend on the answer draws a level.
 On this level, the node that contains the answer is reported by k-ary randomized response or by a
 cyclic design, and the symbol reveals the level. The channels of all levels have the same epsilon,
 and so does their mixture.

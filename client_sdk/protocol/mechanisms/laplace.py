@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points to which numbers are rounded. Even at epsilon 20, rounding adds less
-than a hundredth to the variance."""
+"""The number of grid points to which numbers are rounded. Even at epsilon 20, rounding increases
+the variance by less than 1%."""
 
 WORKING_BITS = 128
 """The precision of intermediate fractions. Only the final integers define the channel."""

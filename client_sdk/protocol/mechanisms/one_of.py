@@ -1,4 +1,4 @@
-"""One of several yes-or-no questions is drawn by a coin, and answered by randomized response.
+"""One of several yes-or-no questions is drawn at random, and answered by randomized response.
 
 An input consists of m answers, each yes or no. For a set, for example, answer j says whether value
 j is a member. A coin that does not depend on the answers draws one question. The answer to this

@@ -1,4 +1,4 @@
-"""Optimal mean: a report is more likely within a band that moves with the answer, unevenly.
+"""Optimal mean: a report is likely within a band that moves with the answer, in uneven steps.
 
 The channel is derived in ``docs/research/mechanisms.md``. The estimated mean is the average of the
 reports' *scores*, one score for each symbol. Among the channels within epsilon with which this
@@ -11,8 +11,8 @@ positions of the bands are unevenly spaced. The N-output mechanism (arXiv 2510.1
 The inputs are the points of an even grid. Band i consists of ``width`` symbols, beginning at symbol
 i. It belongs to a point of the grid, called its *knot*. `steps` contains the distances between
 successive knots, in grid points. An input between two knots gets the band of one of them at random,
-with probabilities that are exact for every step. Therefore scores exist that are exactly unbiased:
-apart from a common factor, the score of symbol i + width is the score of symbol i plus step i.
+with probabilities that are exact for every step. Therefore scores exist that are exactly unbiased.
+Apart from a common factor, the score of symbol i + width is the score of symbol i plus step i.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ RESOLUTION: Final = 18235280659403808000
 closest together."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
-"""The steps that a table may contain: the divisors of `RESOLUTION` up to `FINEST`."""
+"""The steps that a table may contain. They are the divisors of `RESOLUTION` up to `FINEST`."""
 
 # fmt: off
 TABLES: Final = (

@@ -8,14 +8,14 @@ randomized response).
 The permanent answer is the result of k-ary randomized response to the true answer. The device draws
 it with coins that depend only on its secret and the answer, so that equal answers always have the
 same permanent answer. Therefore the permanent epsilon limits how much any number of reports reveals
-about an unchanged answer. The limit applies within one edition: the labels of the coins contain the
-edition, so that a new edition draws new permanent answers.
+about an unchanged answer. The limit applies within one edition. The labels of the coins contain the
+edition, so that devices draw new permanent answers for a new edition.
 
 The second step, which randomizes the permanent answer in each report, is called instantaneous. Its
 epsilon is the question's epsilon. It limits how much one more report reveals after any earlier
-reports. The epsilon of both steps together is smaller, but cannot be added up over reports: after
-many reports, the permanent answer may be known, and then only the instantaneous step protects the
-next report.
+reports. The epsilon of a report through both steps is smaller, but cannot be added up over reports.
+After many reports, the permanent answer may be known, and then only the instantaneous step protects
+the next report.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The labels of two kinds of coins: those for rounding a number, and those for drawing a permanent
-answer."""
+"""The labels of coins for rounding a number, and of coins for drawing a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
 """A function that returns a device's coins for some labels. Equal labels always get equal coins."""

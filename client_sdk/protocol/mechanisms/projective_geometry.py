@@ -114,7 +114,7 @@ class ProjectiveGeometry(Channel):
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
     def vector(self, point: int) -> tuple[int, ...]:
-        """Return the canonical vector of a point: t coordinates, each from 0 to q - 1."""
+        """Return the canonical vector of a point, with t coordinates from 0 to q - 1."""
         number = self.number(point)
         return tuple(number // power % self.prime for power in reversed(self._powers[: self.dimension]))
 
@@ -136,12 +136,12 @@ class ProjectiveGeometry(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random point, which is orthogonal to the value's point unless it is a lie.
 
-        The vector of the reported point has t coordinates. The coordinate at the *pivot*, which is
-        the place of the leading 1 in the value's vector, is computed; the others are drawn. For a
-        kept answer, they are those of a random point of PG(t-2, q); for a lie, they are arbitrary.
-        The coordinate at the pivot then makes the inner product with the value 0 or, for a lie, 1.
-        Every point that is not orthogonal has exactly one vector with product 1, so that no draw is
-        rejected.
+        The vector of the reported point has t coordinates. The *pivot* is the place of the leading
+        1 in the value's vector. The coordinate at the pivot is computed, and the others are drawn.
+        For a kept answer, they are those of a random point of PG(t-2, q); for a lie, they are
+        arbitrary. The coordinate at the pivot then makes the inner product with the value 0 or, for
+        a lie, 1. Every point that is not orthogonal has exactly one vector with product 1, so that
+        no draw is rejected.
 
         Coordinates for a kept answer and for a lie are always both drawn. If only those needed were
         drawn, the time of the draw would reveal whether the report is a lie.

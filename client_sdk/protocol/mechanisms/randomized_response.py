@@ -66,6 +66,6 @@ class RandomizedResponse(Channel):
 
 @dataclass(frozen=True, slots=True)
 class OneBit(RandomizedResponse):
-    """Randomized response on the ends of a range: input 0 is the low end, input 1 the high end."""
+    """Randomized response on the ends of a range. Input 0 is the low end, input 1 the high end."""
 
     name: ClassVar[str] = "one-bit"

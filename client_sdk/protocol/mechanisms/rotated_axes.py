@@ -37,7 +37,7 @@ AXES: Final = 2**19
 a few megabytes."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Pairs (e, D): up to epsilon e, rotations have at least D dimensions. In lower dimensions, too few
+"""Pairs (e, D). Up to epsilon e, rotations have at least D dimensions. In lower dimensions, too few
 axes would be favored, and the mean would be less precise."""
 
 DIGITS: Final = 9
@@ -76,7 +76,7 @@ coordinates would clearly not be random."""
 
 
 class Rotations(NamedTuple):
-    """The sizes of a channel: its dimension, and its numbers of rotations and favored axes."""
+    """The dimension of a channel, and its numbers of rotations and of favored axes."""
 
     dimension: int
     rotations: int
@@ -240,7 +240,7 @@ def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
 
 
 def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
-    """Return D signs: -1 where a bit of SHAKE-256 is set, from the first byte's lowest bit on."""
+    """Return D signs, each -1 if a bit of SHAKE-256 is set. Each byte's lowest bit comes first."""
     stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode())
     bits = int.from_bytes(stream.digest(dimension // 8), "little")
     return [-1 if bit == "1" else 1 for bit in reversed(f"{bits:0{dimension}b}")]

@@ -1,4 +1,4 @@
-"""Describes a change to a registry: which reports are counted separately, and what they cost.
+"""Describes a change to a registry, which reports it separates, and what they cost.
 
 The old registry is read from a file, or from a file in a git revision.
 """
@@ -158,8 +158,8 @@ def read(place: Path) -> Registry | None:
     """Read a registry and its history; return None if the registry is new since a git revision.
 
     Args:
-        place: a file, or ``REVISION:FILE`` as for ``git show``: ``FILE`` is relative to the top of
-            the repository, and ``./FILE`` to the working directory.
+        place: a file, or ``REVISION:FILE`` as for ``git show``. There, ``FILE`` is relative to the
+            top of the repository, and ``./FILE`` is relative to the working directory.
 
     Raises:
         RegistryError: if a file has mistakes or cannot be read, if the revision does not exist, or

@@ -5,10 +5,10 @@ A registry without mistakes may still not work. For example, if the questions co
 
 For each ceiling, the check adds up what a device may have been charged by the time it has answered
 every question once. `Budget.exceeded` compares this sum with the ceiling, as in the ledger. The sum
-assumes the worst order of answers: before the first answer to a question, the device has answered
-all other questions in every window that overlaps the question's first window, as far as the ceiling
-allows. For instance, before its answer to a monthly question, it may have answered a weekly
-question six times. If the sum is within the ceiling, a device can pay for the answer to any
+assumes the worst order of answers, in which, before the first answer to a question, the device has
+answered all other questions in every window that overlaps the question's first window, as far as
+the ceiling allows. For instance, before its answer to a monthly question, it may have answered a
+weekly question six times. If the sum is within the ceiling, a device can pay for the answer to any
 question in the first window in which it asks the question. In a later window, other questions may
 have spent the budget. If some questions have shorter windows than others, the sum may be too high,
 because the worst order may be impossible.

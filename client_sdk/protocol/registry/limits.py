@@ -36,7 +36,7 @@ YEAR_NANOS: Final = 5 * NANOS
 
 
 class _StillAsked(NamedTuple):
-    """The questions of a registry that have not expired, and its ceilings."""
+    """The ceilings of a registry, and its questions that have not expired."""
 
     budget: Budget
     metrics: Mapping[str, Metric]
@@ -59,7 +59,7 @@ def _still_asked(registry: Asked, today: date) -> _StillAsked:
 
 
 def remarks(registry: Asked, today: date) -> list[str]:
-    """Return up to two sentences: why limits are exceeded, and what browsers may reveal."""
+    """Return up to two sentences on why limits are exceeded and what browsers may reveal."""
     accept, web_year = registry.budget.accept, registry.budget.web_year_nanos
     sentences = []
     if accept:

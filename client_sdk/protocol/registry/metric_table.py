@@ -341,7 +341,7 @@ def _are_values(values: object) -> bool:
 
 
 def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
-    """Return the names of a metric's strata: every combination of the values of its variables."""
+    """Return the names of a metric's strata, one for each combination of variables' values."""
     names = table.take("strata")
     if names is None:
         return ()

@@ -144,7 +144,7 @@ class Registry:
 
     @property
     def counted(self) -> tuple[Metric, ...]:
-        """The questions whose reports a collector counts: former questions, then present ones."""
+        """The questions whose reports a collector counts. Former questions come first."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
     def for_strata(self, strata: Mapping[str, str]) -> "Registry":
@@ -489,7 +489,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each public question that combines others, one of them sensitive."""
+    """Return a mistake for each public question that combines others of which one is sensitive."""
     return [
         (f"metric.{name}.public", f"is not allowed: its answers contain those of metric.{part}, which is sensitive")
         for name, metric in read.items()

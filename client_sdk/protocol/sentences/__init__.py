@@ -1,4 +1,4 @@
-"""The sentences that users read: one catalog per language, which an app may change or extend.
+"""The sentences that users read. An app may change or extend the catalog of each language.
 
 A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
 SDK for browsers read the same catalogs, so that both use the same sentences.

@@ -1,4 +1,4 @@
-"""The reasons why a server cannot be used: a closed list, with advice for each reason.
+"""A closed list of the reasons why a server cannot be used, with advice for each reason.
 
 All code that connects to servers uses this list: the SDKs, the relay, the collector's store and the
 estimator. `tests/vectors/failures.json` contains the list for other languages.
@@ -117,7 +117,7 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the reason for an error, also considering the errors that it wraps."""
+    """Return the reason for an error. The errors that it wraps are considered, too."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
@@ -144,7 +144,7 @@ def _cause(error: BaseException) -> Failure | None:
 
 
 def _wrapped(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Yield an error and all errors that led to it: its causes, contexts, reasons and arguments."""
+    """Yield an error and all errors among its causes, contexts, reasons and arguments."""
     if id(error) in seen:
         return
     seen.add(id(error))

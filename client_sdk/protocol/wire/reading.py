@@ -1,7 +1,7 @@
 """The strict parser for the body of an upload, which may come from any program.
 
-Bodies of version 1 must not contain unknown fields: a new field requires version 2. No error
-message repeats any part of a malformed body.
+Bodies of version 1 must not contain unknown fields, because a new field requires version 2. No
+error message repeats any part of a malformed body.
 """
 
 from __future__ import annotations
@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Does the same as `_check_names`, with a cache: uploads contain few different names."""
+"""Does the same as `_check_names`, with a cache, because uploads contain few different names."""

@@ -62,6 +62,6 @@ def test_a_number_is_in_the_cell_of_the_last_threshold_that_it_reaches() -> None
 def test_the_statement_and_a_report_name_the_cells() -> None:
     metric, say = metric_of(THRESHOLDS | {"unit": "s"}), shipped()
     (told,) = metric.kind.statement(AskedMetric("s", "day", 4), say)
-    assert "the range that contains a number. Ranges begin and end at 0, 2, 4.5, 6 and 9 s. The number itself stays" in told
+    assert "the range that contains a number. Ranges begin and end at 0, 2, 4.5, 6 and 9 s. The number itself" in told
     assert metric.kind.reported(metric.channel, 1, metric.labels, say) == "2 to 4.5"
     assert metric.kind.reported(metric_of(THRESHOLDS, epsilon=Toml("0.5")).channel, 1, metric.labels, say)

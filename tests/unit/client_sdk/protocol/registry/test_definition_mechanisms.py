@@ -110,7 +110,8 @@ def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
     """The error may also say that the mechanism then lacks its utility."""
     reported = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
     assert set(reported) - {"metric.m.mechanism"} == {"metric.m.utility"}
-    assert reported["metric.m.utility"] == "must have 3 rows, one per true value, with 3 numbers each, one per reported value"
+    expected = "must have 3 rows, one per true value, with 3 numbers each, one per reported value"
+    assert reported["metric.m.utility"] == expected
 
 
 def test_a_utility_is_for_values_only_and_not_read_where_the_values_are_mistaken() -> None:
