@@ -120,7 +120,7 @@ class _Pair(Kind):
     @property
     def expected(self) -> str:
         """The valid answers, described for error messages."""
-        return f"a pair: {self.first.expected}; and {self.second.expected}"
+        return f"a pair: first {self.first.expected}, then {self.second.expected}"
 
     @property
     def expected_in_cell(self) -> str:

@@ -182,7 +182,7 @@ class Design(NamedTuple):
         symbols: the maximum number of symbols.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block.
-        order: how many numbers map a starter to itself, as in `BalancedDesign`.
+        order: the order that `BalancedDesign` explains.
 
     """
 

@@ -65,7 +65,7 @@ def remarks(registry: Asked, today: date) -> list[str]:
     if accept:
         over = [sentence.split(":")[0] for sentence in excesses(registry, today)]
         places = " and ".join(over) if over else "nothing"
-        sentences.append(f"above the limits: {places}; accepted because: {accept}")
+        sentences.append(f"limits are exceeded by {places}; the reason given is: {accept}")
     if web_year is not None:
         year = most_nanos(_still_asked(registry, today), Horizon.YEAR)
         sentences.append(
@@ -106,6 +106,6 @@ def _of_a_year(registry: Asked) -> Iterator[str]:
     year = _kept_year(registry)
     if year > YEAR_NANOS:
         yield (
-            f"budget: within a year a device reveals up to epsilon {as_float(year):.9g}, above the limit of "
-            f"{YEAR_NANOS // NANOS}: lower lifetime or per_month, ask less often, or give the reason in [budget] accept"
+            f"budget: within a year a device reveals up to epsilon {as_float(year):.9g}, but the limit is "
+            f"{YEAR_NANOS // NANOS}; lower lifetime or per_month, ask less often, or give the reason in [budget] accept"
         )

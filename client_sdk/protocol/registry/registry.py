@@ -162,8 +162,8 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language; the app's sentences replace the SDK's.
 
-        They include the purposes and titles of questions, in this language if the app translates
-        them.
+        They include the purposes and titles of questions. Those are in the language only if the app
+        translates them.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.

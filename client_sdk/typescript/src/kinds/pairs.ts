@@ -20,7 +20,7 @@ function parts(definition: DomainDefinition, inputs: number, kinds: Kinds): [Dom
 
 function paired(first: Domain, second: Domain, size: number): Domain {
   return {
-    expected: `a pair: ${first.expected}; and ${second.expected}`,
+    expected: `a pair: first ${first.expected}, then ${second.expected}`,
     size: first.size * size,
     encode(answer, coins) {
       if (!Array.isArray(answer) || answer.length !== 2) return undefined;

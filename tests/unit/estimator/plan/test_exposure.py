@@ -167,7 +167,7 @@ def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
     )
 
 
-ACCEPTED = "above the limits: budget; accepted because: It exists in tests only."
+ACCEPTED = "limits are exceeded by budget; the reason given is: It exists in tests only."
 
 
 def test_notes_say_what_the_ceilings_do_not_allow() -> None:

@@ -147,7 +147,7 @@ LASTS = (
 )
 
 UNCHECKED = "note: [app] states no population, so there was no check for questions that would show nothing\n"
-ACCEPTED = "note: above the limits: budget; accepted because: It exists in tests only.\n"
+ACCEPTED = "note: limits are exceeded by budget; the reason given is: It exists in tests only.\n"
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ def test_what_is_expected_is_said_in_words() -> None:
     assert Count(Fraction(MAX_COUNT), "mean").expected == "a whole number from 0 to 1000000000000000"
     assert Ordinal(("low", "high")).expected == "one of 'low', 'high'"
     assert Subset(("a", "b"), 1).expected == "a set, list or tuple with at most 1 of 'a', 'b', each only once"
-    assert PAIR.expected == "a pair: True or False; and one of 'a', 'b', 'c'"
+    assert PAIR.expected == "a pair: first True or False, then one of 'a', 'b', 'c'"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_reason_is_accepted_and_printed_with_what_it_is_for(tmp_path: Path) ->
     path.write_text(text_of({"lifetime": 1000, "accept": "A study with consent."}, sick={"epsilon": 12}))
     accepted = check(path, TODAY)
     assert accepted.problems == ()
-    assert "above the limits: metric.sick.epsilon and budget; accepted because: A study with consent." in accepted.text
+    assert "limits are exceeded by metric.sick.epsilon and budget; the reason given is: A study" in accepted.text
 
 
 def test_marking_a_metric_or_giving_a_reason_redraws_nothing() -> None:
