@@ -23,13 +23,13 @@ class ExitStatus(IntEnum):
 MEANINGS: Final[dict[ExitStatus, str]] = {
     ExitStatus.DONE: "The command did what it was asked to do.",
     ExitStatus.FAILED: (
-        "The command failed, or found what it looks for: a mistake in a registry, a failed check, a refuted claim. "
+        "The command failed, or found what it looks for, such as a mistake in a registry or a refuted claim. "
         "`report`: none of the tallies could be estimated. `archive`: every attempted window failed. Standard error "
         "says what to do."
     ),
     ExitStatus.USAGE: (
         "The command line is wrong, or names a registry or a file of answers that the command cannot use. Only "
-        "`check` reports a mistake in the registry with 1."
+        "`check` reports a mistake in the registry with status 1."
     ),
     ExitStatus.NOTHING_NEW: (
         "`report`: there is no tally of a closed window; with `--preliminary`, no tally at all. `archive`: every "

@@ -43,8 +43,8 @@ REMEMBERED: Final = 64
 each answer would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits after the point of a logarithm. The probabilities of coins have as
-many digits."""
+"""The number of binary digits that a logarithm has after the point. The probabilities of coins have
+as many digits."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits after the point of intermediate results. Each squaring doubles the
@@ -501,7 +501,7 @@ class Thresholds(Labels, Number):
     The best channel for the shares of single cells is also the best channel for the shares above
     thresholds. To see this, suppose that all k cells are equally likely, that the channel treats
     all pairs of cells alike, and that V is the variance of the share of one cell. Then the variance
-    of the total share of the highest a cells is V a (k - a) / (k - 1), which is proportional to V.
+    of the total share of the n highest cells is V n (k - n) / (k - 1), which is proportional to V.
     Other channels have no advantage that matters. Reports that are each about one randomly drawn
     threshold never give more precise estimates. Reports about a tree of cells are at most 3%
     better, for up to `MOST_THRESHOLDS` thresholds.

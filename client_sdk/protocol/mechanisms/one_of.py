@@ -7,12 +7,12 @@ the question: 2 j + 1 is yes to question j, and 2 j is no. Each question's rando
 the same epsilon, and so does the mixture. This epsilon is valid for any two inputs, even if all
 their answers differ, because the draw of the question does not depend on the answers.
 
-Suppose that n devices report, and that x is the share of yes to one question. About n / m reports
-are about this question. Therefore n times the variance of the estimate of x is m e**epsilon /
-(e**epsilon - 1)**2 + m x (1 - x), where the second term is the sampling error. Answers that exclude
-each other should be reported as one category instead. For example, consider the shares above T
-thresholds. Their variance is smaller, at every epsilon, if a report names one of the T + 1 cells
-between the thresholds.
+Suppose that n devices report, and that a share x of them would answer yes to one question. About n
+/ m reports are about this question. Therefore n times the variance of the estimate of x is m
+e**epsilon / (e**epsilon - 1)**2 + m x (1 - x), where the second term is the sampling error. Answers
+that exclude each other should be reported as one category instead. For example, consider the shares
+above T thresholds. Their variance is smaller, at every epsilon, if a report names one of the T + 1
+cells between the thresholds.
 
 Source: Warner 1965, for one question; hierarchical histograms draw a level in the same way
 (Cormode, Kulkarni & Srivastava 2019, section 4).

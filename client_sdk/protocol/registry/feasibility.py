@@ -136,8 +136,8 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
         consequence = f"no device ever answers more than {_answers_within(most, terms)} of {len(terms)} questions"
     total, allowed = _written(_total(terms), ceiling), _written(most, ceiling)
     return (
-        f"budget.{ceiling}: {costs} {_written_sum(terms, ceiling)} = {total}, more than {allowed}: {consequence}; "
-        f"raise {ceiling} to {total}, or ask less"
+        f"budget.{ceiling}: {costs} {_written_sum(terms, ceiling)} = {total}, but the ceiling is {allowed}; "
+        f"{consequence}; raise {ceiling} to {total}, or ask less"
     )
 
 

@@ -184,7 +184,7 @@ class Registry:
         return sentences
 
     def objections(self, today: date) -> list[str]:
-        """Return a sentence for each reason not to release the registry; empty without a reason.
+        """Return a sentence for each reason not to release the registry; empty if there is none.
 
         There are two kinds of reasons: a ceiling that may prevent the first answer to a present
         question, and a limit that is exceeded without an explanation in ``[budget] accept``.
@@ -211,8 +211,8 @@ class Registry:
 
         Args:
             path: the file.
-            today: the day of the check, because expired questions cost nothing; by default, the
-                current UTC day.
+            today: the day on which the costs are checked, without expired questions; by default,
+                the current UTC day.
 
         Raises:
             RegistryError: if the file is unreadable or has mistakes. The error names the line,

@@ -79,7 +79,7 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
             registry_text(a={**BOOLEAN, "epsilon": 0}, b={}),
             ":13: metric.a.epsilon: must be from 0.000001 to 20, not 0\n",
         ),
-        (SHORT, ": budget.per_window: the first day of a device may cost 1 (a) + 1 (b) = 2, more than 1.5: "),
+        (SHORT, ": budget.per_window: the first day of a device may cost 1 (a) + 1 (b) = 2, but the ceiling is 1.5; "),
         ("schema = =", ": is not TOML: "),
     ],
     ids=["mistakes", "a shortage", "no TOML"],

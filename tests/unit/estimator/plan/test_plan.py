@@ -228,7 +228,7 @@ def test_the_gate_fails_for_a_registry_that_cannot_work(tmp_path: Path) -> None:
     assert failed.exit_code == 1
     (sentence,) = failed.stderr.splitlines()
     assert sentence.startswith("budget.per_window: the first week of a device may cost ")
-    assert "= 2.5, more than 2: some questions are never asked" in sentence
+    assert "= 2.5, but the ceiling is 2; some questions are never asked" in sentence
 
 
 def test_the_gate_fails_where_a_metric_would_show_nothing(tmp_path: Path) -> None:

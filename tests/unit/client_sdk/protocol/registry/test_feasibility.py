@@ -98,7 +98,7 @@ def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> 
     (sentence,) = registry.shortages(TODAY)
     assert sentence == (
         "budget.per_window: the first day of a device may cost 4 (theme) + 1.1 (sound) + 1 (os) + 1 (start) "
-        "= 7.1, more than 6: the last answer is out_of_budget on every device; "
+        "= 7.1, but the ceiling is 6; the last answer is out_of_budget on every device; "
         "raise per_window to 7.1, or ask less"
     )
     assert set(refused(registry)) == {"sound", "theme"}
@@ -132,7 +132,7 @@ def test_answers_of_each_day_may_use_up_what_the_metric_of_a_week_needs() -> Non
     fields = {"daily": 'window = "day"', "weekly": 'window = "week"'}
     short, enough = (metrics(f'window = "week"\nper_window = {ceiling}', fields) for ceiling in (7.5, 8))
     (sentence,) = short.shortages(TODAY)
-    assert "the first week of a device may cost 7 times 1 (daily) + 1 (weekly) = 8, more than 7.5" in sentence
+    assert "the first week of a device may cost 7 times 1 (daily) + 1 (weekly) = 8, but the ceiling is 7.5" in sentence
     assert "weekly" in refused(short)
     assert enough.shortages(TODAY) == []
     assert not any(refused(enough))
@@ -188,7 +188,8 @@ def test_the_advice_is_what_all_answers_of_a_first_month_cost() -> None:
     fields = {"daily": 'window = "day"', "monthly": 'window = "month"'}
     (sentence,) = metrics("lifetime = 20", fields).shortages(TODAY)
     assert sentence == (
-        "budget.lifetime: the first month of a device may cost 31 times 1 (daily) + 1 (monthly) = 32, more than 20: "
+        "budget.lifetime: the first month of a device may cost 31 times 1 (daily) + 1 (monthly) = 32, "
+        "but the ceiling is 20; "
         "the last answers may be out_of_budget; raise lifetime to 32, or ask less"
     )
     assert metrics("lifetime = 32", fields).shortages(TODAY) == []
@@ -229,7 +230,7 @@ def charged_after_a_counted_day(lifetime: int, *, counts: bool) -> list[str]:
 def test_a_count_needs_the_budget_of_one_window_more_of_what_is_filled_in() -> None:
     short, enough = (metrics(f"per_window = 2\nlifetime = {lifetime}", COUNTED) for lifetime in (2, 3))
     (sentence,) = short.shortages(TODAY)
-    assert "may cost 2 times 1 (filled) + 1 (taps) = 3, more than 2" in sentence
+    assert "may cost 2 times 1 (filled) + 1 (taps) = 3, but the ceiling is 2" in sentence
     assert "taps" not in charged_after_a_counted_day(2, counts=True)
     assert enough.shortages(TODAY) == []
     assert "taps" in charged_after_a_counted_day(3, counts=True)
@@ -248,7 +249,7 @@ def test_drawn_metrics_of_which_a_life_pays_for_a_few_are_short() -> None:
 
     (sentence,) = ten(2).shortages(TODAY)
     assert sentence.startswith("budget.lifetime: one answer to each question costs 1 (m0) + ")
-    assert "= 10, more than 2: no device ever answers more than 2 of 10 questions; raise lifetime to 10" in sentence
+    assert "= 10, but the ceiling is 2; no device ever answers more than 2 of 10 questions; raise lifetime" in sentence
     assert len({charge.metric for charge in live(ten(2), 3, YEAR)}) <= 2
     assert ten(10).shortages(TODAY) == []
 
@@ -266,7 +267,7 @@ def test_a_delta_that_not_all_metrics_fit_is_short() -> None:
 
 def test_many_terms_are_cut_to_a_line() -> None:
     (sentence,) = metrics("per_window = 49", {f"m{index}": "" for index in range(50)}).shortages(TODAY)
-    assert "1 (m5) + 44 (44 more) = 50, more than 49" in sentence
+    assert "1 (m5) + 44 (44 more) = 50, but the ceiling is 49" in sentence
 
 
 def test_loading_logs_the_file_and_parsing_does_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -277,7 +278,7 @@ def test_loading_logs_the_file_and_parsing_does_not(tmp_path: Path, caplog: pyte
     registry = Registry.load(path)
     (record,) = caplog.records
     assert record.getMessage().startswith(f"{path}: budget.per_window: ")
-    assert "= 2, more than 1.5" in record.getMessage()
+    assert "= 2, but the ceiling is 1.5" in record.getMessage()
     caplog.clear()
     assert Registry.parse(path.read_text(encoding="utf-8")) == registry
     assert caplog.records == []
@@ -287,9 +288,9 @@ def test_loading_judges_today(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
     path = tmp_path / "metrics.toml"
     path.write_text(metrics("per_window = 1", {"a": "", "b": "expires = 2026-01-01"}).source, encoding="utf-8")
     Registry.load(path, today=date(2026, 1, 2))
-    assert not any("= 2, more than 1" in record.getMessage() for record in caplog.records)
+    assert not any("= 2, but the ceiling is 1" in record.getMessage() for record in caplog.records)
     Registry.load(path, today=TODAY)
-    assert any("= 2, more than 1" in record.getMessage() for record in caplog.records)
+    assert any("= 2, but the ceiling is 1" in record.getMessage() for record in caplog.records)
 
 
 def test_looking_costs_little_for_fifty_metrics() -> None:
