@@ -17,7 +17,7 @@ NANOS = 10**9
 """The number of units in an epsilon of 1. Charges are whole units, so that their sums are exact."""
 
 PURE = Fraction(0)
-"""The delta of a mechanism that needs no delta (pure differential privacy)."""
+"""The delta of pure differential privacy, which most mechanisms satisfy."""
 
 
 @lru_cache(maxsize=256)

@@ -83,8 +83,8 @@ class BalancedDesign(BlockDesign):
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: the number of factors that do not change a starter if all its values are multiplied
-            by the factor, modulo v. If v is not prime, the order is 1.
+        order: how many factors leave a starter unchanged when they multiply all its values, modulo
+            v. If v is not prime, the order is 1.
         starters: the numbers of the starters, in ascending order.
         weights: for each starter, the relative frequency at which it is drawn.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.

@@ -36,8 +36,8 @@ WORKING_BITS = 128
 class Laplace(AdditiveNoise):
     """The channel that adds discrete Laplace noise.
 
-    Each weight is smaller than the previous one by a constant factor, except that the last weight
-    covers all larger noise.
+    Each weight is smaller than the previous one by a constant factor. The last weight is an
+    exception, because it covers all larger noise.
     """
 
     name: ClassVar[str] = "laplace"
