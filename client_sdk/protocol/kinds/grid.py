@@ -42,8 +42,8 @@ class Grid(Kind):
     part in 2**64.
 
     Attributes:
-        low: the minimum, exact.
-        high: the maximum, exact, above ``low``.
+        low: the exact minimum.
+        high: the exact maximum, which is above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
 
     """

@@ -215,8 +215,8 @@ class Number(_Numeric):
     """A number from ``low`` to ``high`` whose mean, distribution or quantiles are estimated.
 
     Attributes:
-        low: the minimum, exact.
-        high: the maximum, exact, above ``low``.
+        low: the exact minimum.
+        high: the exact maximum, which is above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
         clip: whether a number outside the range counts as the nearer end of the range. If true, the
             statistic describes the clipped numbers. If false, such a number is invalid.

@@ -36,7 +36,7 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the channel that keeps the truth with the largest probability within epsilon."""
+        """Return the channel that keeps the truth with the largest probability epsilon allows."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property

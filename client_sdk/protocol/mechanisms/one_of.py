@@ -54,7 +54,7 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the channel that keeps answers with the largest probability within epsilon."""
+        """Return the channel that keeps answers with the largest probability epsilon allows."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property

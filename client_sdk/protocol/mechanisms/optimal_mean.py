@@ -146,7 +146,7 @@ class OptimalMean(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """``heavy`` / ``light``, because symbol 0 is in the first band and in no other band."""
+        """The ratio ``heavy`` / ``light``, which symbol 0 reaches: it is only in the first band."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:

@@ -41,7 +41,7 @@ class RandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
-        """Return the channel that keeps the truth with the largest probability within epsilon."""
+        """Return the channel that keeps the truth with the largest probability epsilon allows."""
         return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property

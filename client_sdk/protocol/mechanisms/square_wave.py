@@ -92,7 +92,7 @@ class SquareWave(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The value ``heavy`` / ``light``, because symbol 0 is in the band of input 0 only."""
+        """The ratio ``heavy`` / ``light``, which symbol 0 reaches: it is only in input 0's band."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:

@@ -145,7 +145,7 @@ def _named(values: Sequence[object]) -> str:
     return f"{with_and(words)} {'was' if len(words) == 1 else 'were'}"
 
 
-HELP = "FILE, or with REVISION:FILE in git, such as origin/main:metrics.toml"
+HELP = "a registry, named as FILE or, in git, as REVISION:FILE, such as origin/main:metrics.toml"
 """The part of a command's help that describes how to name a registry."""
 
 

@@ -278,7 +278,7 @@ def _refuse(table: TomlTable, kind: Kind) -> None:
 
 
 def _read_fill(table: TomlTable, kind: Kind | None) -> Fill | None:
-    """Return the fill for windows without an answer; None if there is no fill."""
+    """Return what devices report for windows without an answer; None if they report nothing."""
     is_filled, value = _take(table, "fill_in"), _take(table, "fill_value")
     if kind is None or not is_filled:
         if value is not None and kind is not None:
