@@ -68,7 +68,7 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     assert main(["check", "--registry", str(path)]) == 0
     assert capsys.readouterr().out == (
         f"{path} is valid: 1 question in acme; the budget pays for at least one answer to each\n"
-        f"{path}: above the limits: budget; accepted because: It exists in tests only.\n"
+        f"{path}: limits are exceeded by budget; the reason given is: It exists in tests only.\n"
     )
 
 
