@@ -1,4 +1,4 @@
-"""Runs the relay with settings that are validated once.
+"""Runs the relay.
 
 One worker process mixes the uploads. If this process dies, another process replaces it.
 """
@@ -10,97 +10,20 @@ import logging
 import resource
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from random import SystemRandom
 
 from granian.constants import Interfaces
 
-from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
-from collector.config import TOKEN, require_long, require_ports
 from collector.counters import SharedCounters, WorkerCounters, new_shared_counters
-from collector.errors import ConfigError, OptionError
-from collector.log import Event, LogFormat, configure
+from collector.errors import ConfigError
+from collector.log import Event, configure
 from collector.relay.app import RelayApp, Room
+from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
 from collector.relay.stops import StopsFile, StopsReader
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
-
-DEFAULT_GATHER_S = 5.0
-
-MAX_GATHER_S = 10.0
-"""The maximum gathering time of a batch, in seconds.
-
-A device waits half a minute for its response. Within this time, the relay must gather the batch and
-get the collector's response.
-"""
-
-DEFAULT_HELD = 4096
-"""The default maximum number of held uploads. It is enough for 400 uploads per second, if each is
-held for 10 seconds.
-"""
-
-MAX_HELD = 60_000
-"""The maximum of --held. Each held upload needs a connection, and an address has 65,536 ports."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelayConfig:
-    """All settings of a relay.
-
-    Attributes:
-        collector: the base URL of the collector, such as ``https://telemetry.example.com``.
-        key: the secret of the relay key in the collector's access file.
-        state: the file that stores the stopped questions (see `collector.relay.stops`).
-        host: the address to listen on.
-        port: the TCP port to listen on, from 1 to 65535.
-        gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
-        held: maximum number of uploads that are held at the same time.
-        log_format: the format of the lines on standard error.
-        metrics_bind: address and port to serve Prometheus metrics on, or None.
-        allow_plain_http: whether the collector's URL may be an http URL of another machine.
-
-    """
-
-    collector: str
-    key: str = field(repr=False)
-    state: Path
-    host: str
-    port: int
-    gather_s: float = DEFAULT_GATHER_S
-    held: int = DEFAULT_HELD
-    log_format: LogFormat = LogFormat.TEXT
-    metrics_bind: tuple[str, int] | None = None
-    allow_plain_http: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse settings that cannot work.
-
-        Raises:
-            ConfigError: if a setting cannot work. The message names the setting. For every setting
-                except the key, the error is an OptionError.
-
-        """
-        if not is_base_url(self.collector):  # the URL is not shown, because it may contain a password
-            raise OptionError(
-                "--to must be a URL such as https://telemetry.example.com, without a user, a query or spaces"
-            )
-        if is_readable_on_the_way(self.collector) and not self.allow_plain_http:
-            raise OptionError(
-                "--to must be an https:// URL, unless the collector is on this machine: anyone on the network "
-                "path could read the relay key and the uploads. To send them anyway, add --allow-plain-http"
-            )
-        if not TOKEN.fullmatch(self.key):
-            raise ConfigError("the relay key must be printable ASCII without spaces")
-        require_long(self.key, "the relay key")
-        require_ports(self.port, self.metrics_bind)
-        if not 0 < self.gather_s <= MAX_GATHER_S:
-            raise OptionError(f"--gather must be above 0 and at most {MAX_GATHER_S} seconds, not {self.gather_s}")
-        if not 1 <= self.held <= MAX_HELD:
-            raise OptionError(f"--held must be from 1 to {MAX_HELD}, not {self.held}")
-
 
 _log = logging.getLogger(__name__)
 

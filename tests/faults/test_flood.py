@@ -15,7 +15,8 @@ import pytest
 from client_sdk.protocol import Window, WindowKind
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector.relay.app import MAX_ARRIVING
-from collector.relay.serve import DEFAULT_HELD, SPARE_CONNECTIONS
+from collector.relay.config import DEFAULT_HELD
+from collector.relay.serve import SPARE_CONNECTIONS
 from collector.service import MAX_CONNECTIONS
 from tests.support.services.collecting import report, upload
 from tests.support.services.processes import kill, resident_bytes, running_collector, wait_until

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from collector.commands.cli import cli
 from collector.errors import ConfigError
 from collector.relay import serve
+from collector.relay.config import MAX_GATHER_S, MAX_HELD, RelayConfig
 from collector.relay.forward import CONNECT_TIMEOUT_S, DEADLINE_S, READ_TIMEOUT_S
 from collector.relay.mixer import ANSWER_DEADLINE_S
-from collector.relay.serve import MAX_GATHER_S, MAX_HELD, RelayConfig
 
 STATE = ("--state", "relay.json")
 TO = ("--to", "https://telemetry.example.com", *STATE)
