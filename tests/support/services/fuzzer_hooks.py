@@ -10,19 +10,19 @@ import schemathesis
 from collector.api.messages import NDJSON
 
 
-@schemathesis.serializer(NDJSON)
+@schemathesis.serializer(NDJSON)  # type: ignore[untyped-decorator]
 def as_lines(_: schemathesis.SerializationContext, value: object) -> bytes:
     """Return a batch: one line per item."""
     return "\n".join(map(json.dumps, value if isinstance(value, list) else [value])).encode()
 
 
-@schemathesis.deserializer(NDJSON)
+@schemathesis.deserializer(NDJSON)  # type: ignore[untyped-decorator]
 def from_lines(_: schemathesis.DeserializationContext, response: schemathesis.Response) -> object:
     """Return the values of the lines."""
     return [json.loads(line) for line in response.content.splitlines()]
 
 
-@schemathesis.hook
+@schemathesis.hook  # type: ignore[untyped-decorator]
 def filter_body(_: schemathesis.HookContext, body: object) -> bool:
     """Leave out numbers such as 7.0: JSON Schema calls them integers, the wire does not."""
     return not holds_float(body)
