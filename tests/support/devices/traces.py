@@ -29,8 +29,10 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, Self
 
 import pytest
@@ -164,11 +166,8 @@ class World:
 
     def _inject(self, patch: pytest.MonkeyPatch) -> None:
         """Inject everything that the world decides into the device."""
-        real = os.urandom
-        for module in tuple(sys.modules.values()):
-            for name, value in tuple(getattr(module, "__dict__", {}).items()):
-                if value is real:
-                    patch.setattr(module, name, self._urandom)
+        for module, name in _users_of_urandom(len(sys.modules)):
+            patch.setattr(module, name, self._urandom)
         clocks = SimpleNamespace(monotonic=self.monotonic)
         for module in (uploader, losses, provider, gathering):
             patch.setattr(module, "time", clocks)
@@ -342,6 +341,20 @@ def undeclared(path: Path, scratch: Path) -> bytes:
     return content
 
 
+@cache
+def _users_of_urandom(_: int) -> list[tuple[ModuleType, str]]:
+    """Return the modules that name `os.urandom`, and how; they are searched again after an import.
+
+    The argument is the number of imported modules.
+    """
+    return [
+        (module, name)
+        for module in tuple(sys.modules.values())
+        for name, value in tuple(getattr(module, "__dict__", {}).items())
+        if value is os.urandom
+    ]
+
+
 class _Rest:
     """A job for a ledger thread that does nothing and ends at once."""
 
@@ -423,12 +436,11 @@ def settle_calls(gate: threading.Event) -> None:
     _wait_until(are_settled)
 
 
-def difference(first: list[Seen], second: list[Seen]) -> str | None:
-    """Return where two lives differ first; None if nowhere."""
-    for step, (seen, other) in enumerate(zip(first, second, strict=True)):
-        for where in sorted(seen.keys() | other.keys()):
-            if seen.get(where) != other.get(where):
-                return f"step {step} {seen.get('step')}: {where}: {_beginning(seen.get(where), other.get(where))}"
+def difference(seen: Seen, other: Seen, unlike: AbstractSet[str]) -> str | None:
+    """Return where two lives differ after a step, except where they may; None if nowhere."""
+    for where in sorted((seen.keys() | other.keys()) - unlike):
+        if seen.get(where) != other.get(where):
+            return f"{seen.get('step')}: {where}: {_beginning(seen.get(where), other.get(where))}"
     return None
 
 

@@ -225,8 +225,8 @@ class Twin:
         self._transport = ScriptedTransport()
         self._gate = threading.Event()
 
-    def live(self, steps: Sequence[Step]) -> None:
-        """Live through a history, from an empty world to its end."""
+    def live(self, steps: Sequence[Step], is_over: Callable[[], bool] = lambda: False) -> None:
+        """Live through a history, from an empty world to its end, or until it is over."""
         with self._world.lived_in(), self.randomness.scripted(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(telemetry, "_SYSTEM_COINS", self.randomness.other)
             patch.setattr(telemetry, "HttpTransport", lambda *_, **__: self._transport)
@@ -243,6 +243,10 @@ class Twin:
                         "other coins": self.randomness.other.tossed,
                     }
                 )
+                if is_over():
+                    break
+            if self.device is not None:
+                self._outcome("end", ())
 
     def _outcome(self, name: str, arguments: tuple[Any, ...]) -> object:
         """Take a step; return its result, or what can be read in its error."""
@@ -391,13 +395,16 @@ def differ(
     """
     first = Twin(World(folder, NOON, is_declared=is_declared), registries, None, sender=sender, trial=trial)
     first.live(steps)
+    if first.randomness.failure or first.outside:
+        return first.randomness.failure or f"written outside: {first.outside[0]}", first
     second = Twin(World(folder, NOON, is_declared=is_declared), registries, first, sender=sender, trial=trial)
-    second.live(steps)
-    failure = first.randomness.failure or second.randomness.failure
-    if failure:
-        return failure, first
-    if first.outside:
-        return f"written outside: {first.outside[0]}", first
     unlike = {*apart_from, *(["printed"] if trial else [])}
-    seen, other = ([{key: each[key] for key in each.keys() - unlike} for each in life.seen] for life in (first, second))
-    return difference(seen, other), first
+
+    def where_unlike() -> str | None:
+        """Return where what was seen last differs."""
+        step = len(second.seen) - 1
+        found = difference(first.seen[step], second.seen[step], unlike)
+        return found and f"step {step} {found}"
+
+    second.live(steps, lambda: where_unlike() is not None)
+    return second.randomness.failure or where_unlike(), first
