@@ -11,7 +11,7 @@ import pytest
 from client_sdk.protocol import Registry
 from tests.golden.outputs import COMMANDS, METRICS, PRINTED, outputs, unlike
 
-LONG = {"report_everything.txt", "report_verbose.txt", "report.prom", "page.html", "rehearsal.json"}
+LONG = {"report_everything.txt", "report_verbose.txt", "report.csv", "report.prom", "page.html", "rehearsal.json"}
 """What takes seconds and shows the figures of other files in another form."""
 
 

@@ -28,7 +28,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.plan.amplification import shuffled_law
 from estimator.plan.blanket import Blanket
 
-DIGITS = 100
+DIGITS = 60
 """Decimal digits of the enumeration: its error is far below the last digit of a float."""
 
 Law = dict[tuple[int, ...], int]

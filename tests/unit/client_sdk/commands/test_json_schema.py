@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,12 @@ def as_json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
+@cache
 def is_accepted(text: str) -> bool:
     return bool(VALIDATOR.is_valid(as_json(tomllib.loads(text))))
 
 
+@cache
 def is_read(text: str) -> bool:
     try:
         Registry.parse(text)

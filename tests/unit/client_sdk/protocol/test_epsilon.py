@@ -78,7 +78,7 @@ def test_the_ends_of_the_range_are_within_it() -> None:
         assert RequestedEpsilon.parse(end).odds > 1
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.decimals(min_value=LEAST_EPSILON, max_value=GREATEST_EPSILON, places=6))
 def test_the_odds_are_never_above_e_to_the_request_and_a_report_is_charged_exactly_the_request(
     epsilon: Decimal,
@@ -88,7 +88,7 @@ def test_the_odds_are_never_above_e_to_the_request_and_a_report_is_charged_exact
     assert epsilon_nanos(RandomizedResponse.within(requested)) == epsilon * NANOS
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.one_of(st.text(), st.text().map("ln {}".format), st.floats(), st.decimals(), st.integers(), st.booleans()))
 def test_anything_is_an_epsilon_in_range_or_a_value_error(raw: object) -> None:
     try:

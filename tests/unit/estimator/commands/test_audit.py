@@ -91,8 +91,15 @@ def test_the_verdict_names_a_refutation(leaked: Result) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("right")
-def test_json_is_what_programs_are_promised(registry: Path) -> None:
+def test_json_is_what_programs_are_promised_and_no_socket_is_opened(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError(COLLECTOR)
+
+    monkeypatch.setattr("socket.socket", refuse)
     result = _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode", "--format", "json")
+    assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert list(document) == ["reports", "false_accusation", "accused", "lifetime", "findings"]
     assert (document["reports"], document["false_accusation"], document["accused"]) == (LEAST_REPORTS, 1e-6, False)
@@ -123,15 +130,6 @@ def test_an_accusation_says_what_is_refuted_and_by_how_much(leaked: Result) -> N
     assert "accused: dark_mode, one report, false or true: epsilon is at least " in leaked.stderr
     assert "above the claimed 1.0000" in leaked.stderr
     assert " *\n" in leaked.stdout
-
-
-@pytest.mark.slow
-def test_no_socket_is_opened(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError(COLLECTOR)
-
-    monkeypatch.setattr("socket.socket", refuse)
-    assert _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode").exit_code == 0
 
 
 @pytest.mark.parametrize(
