@@ -83,6 +83,24 @@ def is_explained(lazy: Import) -> bool:
     return bool(MEASURED.search(line)) or f"{lazy.source} -> {lazy.target}" in LAZY_IMPORTS
 
 
+def test_what_the_collector_imports_late_it_does_not_import_early_in_another_way() -> None:
+    """Such a late import saves nothing. Tables of the SDK name modules by a text, which is late
+    too.
+    """
+    early = defaultdict[str, set[str]](set)
+    for each in imports():
+        if not each.is_lazy:
+            early[each.source].add(each.target)
+    late = [each for each in lazy_imports() if each.source.startswith("collector.")]
+    assert late
+    for each in late:
+        reached, left = set[str](), [each.source]
+        while left:
+            left += early[module := left.pop()] - reached
+            reached |= early[module]
+        assert each.target not in reached, f"{each.source} -> {each.target}"
+
+
 def test_every_exception_for_a_lazy_import_is_needed() -> None:
     assert LAZY_IMPORTS.keys() <= {f"{lazy.source} -> {lazy.target}" for lazy in lazy_imports()}
 
