@@ -91,7 +91,7 @@ def test_a_new_metric_is_asked_about_once_whatever_the_answer_is(tmp_path: Path)
 
     def decline(names: tuple[str, ...], lines: tuple[str, ...]) -> bool:
         asked.append(names)
-        assert "These questions are new or have changed. The others continue" in lines[0]
+        assert "These questions are new or have changed:" in lines[0]
         assert lines[1:3] == ("  broke: Is it used?", "The reports go to telemetry.example.com.")
         assert "The most revealing question is broke" in lines[4]
         return False

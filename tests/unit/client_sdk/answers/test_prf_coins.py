@@ -141,7 +141,7 @@ def first_bit(secret: bytes, labels: Labels) -> int:
 
 def agrees_too_often(bit: Bit, which: int) -> bool:
     """Whether the first coins of neighbors agree more often than unrelated coins."""
-    decided = decision(0.5, 0.6)
+    decided = decision(0.5, 0.55)
     pairs = [neighbors(number)[which] for number in range(decided.draws)]
     agreements = sum(bit(secret, labels) == bit(other, others) for secret, labels, other, others in pairs)
     return not accepts(decided, 0.5, agreements)
@@ -169,7 +169,7 @@ def test_a_function_that_overlooks_what_tells_neighbors_apart_is_refused(which: 
 @pytest.mark.parametrize("numerator", [COIN_SCALE // 2, COIN_SCALE // 4 * 3])
 def test_coins_are_true_as_often_as_they_should_be(numerator: int) -> None:
     right = numerator / COIN_SCALE
-    decided = decision(right, right + 0.06)
+    decided = decision(right, right + 0.03)
     falls = sum(PrfCoins(SECRET, str(number)).bernoulli(numerator) for number in range(decided.draws))
     assert accepts(decided, right, falls)
 

@@ -58,7 +58,12 @@ def metric(*lines: str) -> Metric:
         ([BOOLEAN], 'strategy = "sample"', "budget.answers", "is missing"),
         ([BOOLEAN], "answers = 2", "budget.answers", "unknown key"),
         ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "lifetime budget must last until this day"),
-        ([BOOLEAN, 'window = "week"'], 'strategy = "sample"\nanswers = 1', "metric.m.window", 'in \\[budget\\], "day"'),
+        (
+            [BOOLEAN, 'window = "week"'],
+            'strategy = "sample"\nanswers = 1',
+            "metric.m.window",
+            'must be "day", as in \\[budget\\]',
+        ),
         ([BOOLEAN], "per_month = 0", "budget.per_month", "must be above 0"),
         ([BOOLEAN], "delta = 1", "budget.delta", "at least 0 and below 1"),
         ([MEAN, 'mechanism = "gaussian"\ndelta = 1e-6'], "", "metric.m.delta", "is above the delta in \\[budget\\]"),

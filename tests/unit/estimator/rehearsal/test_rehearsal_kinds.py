@@ -174,7 +174,7 @@ def test_what_is_no_vector_is_named_and_not_repeated(tmp_path: Path, cell: str) 
     options = ("--csv", str(tmp_path / "table.csv"))
     result = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": f"place\n{cell}\n"})
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "row 2, column place: must be numbers with '|' between them: a list of 3 numbers" in result.stderr
+    assert "row 2, column place: must be 3 numbers from -1,000,000 to 1,000,000, separated by '|'" in result.stderr
     assert WRONG_CELL not in result.stderr
 
 
