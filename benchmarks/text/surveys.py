@@ -16,9 +16,9 @@ from benchmarks.text.populations import LETTERS, Population
 from client_sdk.protocol import Metric
 from client_sdk.protocol.mechanisms.grouped_geometry import LIMB_BITS, MODULUS, GroupedGeometry
 from client_sdk.protocol.text import Text
-from estimator.decoders.inversions import inverse_of, sampler_of
+from estimator.decoders.grouped_geometry import cell_support
+from estimator.decoders.inversions import sampler_of
 from estimator.decoders.sampling import Sampler
-from estimator.decoders.support import Balanced
 from estimator.discovery.prefix_search import GroupTables
 from estimator.discovery.texts import Texts, discover
 from estimator.statistics.arrays import Counts
@@ -86,14 +86,13 @@ class Survey:
         Each number has its exact distribution. Only the correlation between the numbers of two
         cells is lost, which is small for the mechanism's block design.
         """
-        inverse = inverse_of(_channel(self.metric).geometry)
-        assert isinstance(inverse, Balanced)
-        own, other = float(inverse.support.own), float(inverse.support.other)
+        law = cell_support(_channel(self.metric))
+        own, other = float(law.support.own), float(law.support.other)
         inputs = self._inputs(devices, generator)
         supported = [
             generator.binomial(of_cell, own) + generator.binomial(of_cell.sum() - of_cell, other) for of_cell in inputs
         ]
-        return GroupTables(np.array([of_cell.sum() for of_cell in inputs]), np.array(supported), inverse.support)
+        return GroupTables(np.array([of_cell.sum() for of_cell in inputs]), np.array(supported), law)
 
     def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
         """Return the number of devices in each cell of each group.

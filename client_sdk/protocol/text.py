@@ -1,4 +1,7 @@
-"""The kind of a question whose answer is any text. A text is encoded as one cell for each group.
+"""The kind of a question whose answer is any text, or a list of texts.
+
+A text is encoded as one cell for each group. The texts of a list are encoded as a set of cells for
+each group, which dummies fill up to the maximum number of texts.
 
 Each report belongs to a *group* (`client_sdk.protocol.mechanisms.grouped_geometry`). The channel
 draws the group with coins that do not depend on the text. In each group, a hash maps the text to a
@@ -15,7 +18,6 @@ each group of devices reports prefixes of one length).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -46,9 +48,8 @@ MAX_TEXT_LENGTH: Final = 32
 """The maximum length of a text. Longer texts need more groups, with fewer devices in each."""
 
 MAX_TEXTS: Final = 100
-"""The maximum number of texts in one answer.
-
-With ``max_items`` texts, each one is reported with probability 1 / ``max_items``.
+"""The maximum number of texts in one answer. With more texts, a report would hardly reveal anything
+about each of them.
 """
 
 CELLS: Final = 2**17
@@ -132,7 +133,7 @@ class Text(Kind):
         discover: whether texts that nobody listed can be discovered. If not, reports only confirm
             or refute texts that the analyst lists.
         max_items: the maximum number of texts in one answer. If it is 1, the answer is a text;
-            otherwise, the answer is a set of texts, of which one is drawn at random.
+            otherwise, the answer is a list of different texts in any order.
         cells: the approximate number of cells of a group; the channel determines the exact number.
         approved: the discovered texts that may be published; not part of the edition.
 
@@ -265,33 +266,44 @@ class Text(Kind):
         """The format of an answer in a table cell, in words."""
         return self.expected if self.max_items == 1 else f"texts with {MEMBERS_APART!r} between them: {self.expected}"
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
+    @property
+    def dummies(self) -> int:
+        """The number of cells of a group, the last ones, that fill up lists and have no texts."""
+        return self.max_items if self.max_items > 1 else 0
 
-        If the answer is a set, it is padded to ``max_items`` texts with empty texts, and one text
-        is drawn.
-        """
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[Any, ...]:
+        """Return, for each group, the cell of a text, or the cells of a list (see `encoded`)."""
         numbers = self.numbers(answer)
-        place = coins.below(self.max_items)
-        return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
+        if self.max_items == 1:
+            coins.below(1)  # without effect, but the test vectors request it
+        return self.encoded(numbers, inputs)
+
+    def encoded(self, numbers: Sequence[int], inputs: int) -> tuple[Any, ...]:
+        """Return the channel's input for the integers of an answer's texts.
+
+        It has one cell for each group if `max_items` is 1. Otherwise, it has `max_items` different
+        cells for each group: those of the texts in rising order, then as many dummies as needed.
+        """
+        by_text = [self.cells_of(number, inputs) for number in numbers]
+        if self.max_items == 1:
+            return by_text[0]
+        by_group = [sorted({cells[place] for cells in by_text}) for place in range(len(self.groups(inputs)))]
+        first = inputs - self.dummies
+        return tuple((*own, *range(first, first + self.max_items - len(own))) for own in by_group)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the probability of each tuple of cells that `encode` may return for an answer."""
-        law: dict[tuple[int, ...], Fraction] = {}
-        for number, chance in self.law_of_numbers(answer).items():
-            cells = self.cells_of(number, inputs)
-            law[cells] = law.get(cells, Fraction(0)) + chance
-        return law
+        """Return the probability of the cells that `encode` returns for an answer, which is 1."""
+        return {self.encoded(self.numbers(answer), inputs): Fraction(1)}
 
-    def law_of_numbers(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the probability that each text of an answer is drawn, by the text's integer."""
-        numbers = self.numbers(answer)
-        padded = Counter([*numbers, *[0] * (self.max_items - len(numbers))])
-        return {number: Fraction(places, self.max_items) for number, places in padded.items()}
+    def draw(self, inputs: int, coins: Coins) -> tuple[Any, ...]:
+        """Return random cells for each group, to replace an invalid answer.
 
-    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return a uniformly drawn cell in each group, to replace an invalid answer."""
-        return tuple(coins.below(inputs) for _ in self.groups(inputs))
+        They are a uniformly drawn cell and, for lists, the cells after it, modulo ``inputs``.
+        """
+        firsts = [coins.below(inputs) for _ in self.groups(inputs)]
+        if self.max_items == 1:
+            return tuple(firsts)
+        return tuple(tuple((first + step) % inputs for step in range(self.max_items)) for first in firsts)
 
     def numbers(self, answer: object) -> list[int]:
         """Return the integers of an answer's texts in ascending order, without duplicates.
@@ -342,9 +354,15 @@ class Text(Kind):
         return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
-        """Return the cell in each group of the text that an integer encodes."""
-        bits = self.bits
-        return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
+        """Return the cell in each group of the text that an integer encodes.
+
+        Args:
+            number: the integer of a text.
+            cells: the number of cells of a group, with the dummies.
+
+        """
+        bits, without_dummies = self.bits, cells - self.dummies
+        return tuple(group.cell(number >> bits - group.bits, without_dummies) for group in self.groups(cells))
 
     def parse(self, cell: str) -> object:
         """Return the text in a table cell, or the texts if an answer is a set."""
@@ -384,7 +402,7 @@ class Text(Kind):
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
         """Return, in words, a symbol's group, and for how many of its cells it is most likely."""
         group, point = divmod(symbol, channel.inputs)
-        held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel has texts as inputs
+        held = cast("GroupedGeometry", channel).supported  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
 
     @property

@@ -7,6 +7,7 @@ from its exact distribution.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, GroupedG
 from client_sdk.protocol.text import Text
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
-from estimator.decoders.inversions import inverse_of, sampler_of
+from estimator.decoders.grouped_geometry import cell_support, group_sampler
 from estimator.discovery.power import Power, made_up_reports
 from estimator.discovery.prefix_search import SURVIVORS, GroupTables
 from estimator.discovery.tails import TextTails
@@ -30,25 +31,24 @@ from estimator.tallies import Tally
 
 
 def sampled_texts(
-    kind: Text, channel: GroupedGeometry, devices: Mapping[int, int], generator: np.random.Generator
+    kind: Text, channel: GroupedGeometry, devices: Mapping[tuple[int, ...], int], generator: np.random.Generator
 ) -> Counts:
     """Return a tally drawn at random, shape (symbols,).
 
     Args:
         kind: the kind of the question.
         channel: the channel of the question.
-        devices: the number of devices that report each text. Keys are the integers that encode the
-            texts.
+        devices: the number of devices with each answer. Keys are the integers that encode an
+            answer's texts.
         generator: the source of random numbers.
 
     """
-    weights = np.array(channel.weights)
-    cells = np.array([kind.cells_of(number, channel.inputs) for number in devices], dtype=np.int64)
+    weights, draw = np.array(channel.weights), group_sampler(channel)
+    cells = np.array([kind.encoded(numbers, channel.inputs) for numbers in devices], dtype=np.int64)
     counts = np.array(list(devices.values()), dtype=np.int64)
     of_groups = generator.multinomial(counts, weights / weights.sum()).reshape(len(counts), len(weights))
-    cells, draw = cells.reshape(of_groups.shape), sampler_of(channel.geometry)
-    inputs = [np.bincount(*group, channel.inputs).astype(np.int64) for group in zip(cells.T, of_groups.T, strict=True)]
-    return np.concatenate([draw(of_group, generator) for of_group in inputs])
+    by_group = np.moveaxis(cells.reshape(*of_groups.shape, *cells.shape[2:]), 1, 0)
+    return np.concatenate([draw(*group, generator) for group in zip(by_group, of_groups.T, strict=True)])
 
 
 MADE_UP: Final = 1e-6
@@ -74,17 +74,14 @@ class UnlistedTexts(Analysis[Text]):
             yield self._estimate(tally, request)
 
     def fitting(self, texts: Sequence[str]) -> list[str]:
-        """Return those of the given texts that people can answer.
-
-        If answers are sets of texts, the empty text only fills unused places and is not an answer.
-        """
+        """Return those of the given texts that people can answer."""
 
         def fits(text: str) -> bool:
             try:
                 self.kind.number_of(text)
             except DomainError:
                 return False
-            return bool(text) or self.kind.max_items == 1
+            return True
 
         return [text for text in texts if fits(text)]
 
@@ -130,7 +127,7 @@ class UnlistedTexts(Analysis[Text]):
     @property
     def text_tails(self) -> TextTails:
         """The far tails of the errors of texts' shares."""
-        return TextTails.from_channel(self.kind, self.channel)
+        return TextTails.from_channel(self.channel)
 
     @property
     def power(self) -> Power:
@@ -145,22 +142,20 @@ class UnlistedTexts(Analysis[Text]):
         report it whole.
         """
         weights = self.channel.weights
-        of_cell = inverse_of(self.channel.geometry).squares(self.channel.inputs).worst
-        return self.kind.max_items**2 * of_cell * sum(weights) / sum(weights[-CONFIRMING:])
+        of_cell = cell_support(self.channel).support.squares(self.channel.inputs).worst
+        return of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the probability that a device reports each text. Integers encode the texts."""
-        return self.kind.law_of_numbers(answer)
+        """Return the integers of an answer's texts, which a device has with probability 1."""
+        return {tuple(self.kind.numbers(answer)): Fraction(1)}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device reports a random member of its set."""
+        """Return a function that draws tallies."""
 
         def drawn(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
-            devices: dict[int, int] = {}
-            for law, count in zip(laws, counts.tolist(), strict=True):
-                numbers, chances = zip(*law, strict=True)
-                for number, reports in zip(numbers, generator.multinomial(count, chances).tolist(), strict=True):
-                    devices[number] = devices.get(number, 0) + reports
+            devices: dict[tuple[int, ...], int] = {}
+            for ((numbers, _chance),), count in zip(laws, counts.tolist(), strict=True):
+                devices[numbers] = devices.get(numbers, 0) + count
             return sampled_texts(self.kind, self.channel, devices, generator)
 
         return drawn

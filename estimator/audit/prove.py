@@ -54,7 +54,7 @@ from estimator.audit.answers import (
 from estimator.audit.compare import RequestedLoss, RequestedLosses, Walk, integer
 from estimator.audit.paths import Chances, law_of
 from estimator.audit.proof import ExactAudit, Proof
-from estimator.audit.toy_sizes import SHAPES, TEXTS, text_proof, vector_proof
+from estimator.audit.toy_sizes import SHAPES, text_answers, text_proof, vector_proof
 from estimator.errors import AuditError
 
 
@@ -405,7 +405,7 @@ WALKS: Final[Mapping[str, Walks]] = {
         lambda metric, requests, after_law, _: iter([vector_proof(metric, requests.report, after_law)]),
     ),
     "grouped-geometry": Walks(
-        lambda *_: len(TEXTS),
+        lambda metric, _: len(text_answers(metric)),
         lambda metric, requests, after_law, _: iter([text_proof(metric, requests.report, after_law)]),
     ),
     "crosses": Walks(

@@ -18,14 +18,16 @@ with coins that choose a certain axis, and checks that this axis is reported. Fi
 and the vectors that encode them are reported with the same coins, and both reports must be equal.
 
 **Texts.** A text is assigned to a *cell* (an integer) in each of several *groups*. A coin draws a
-group. A *geometry*, which is a channel, then randomizes the text's cell in this group (see
-`grouped_geometry`). The coins have about 10**9 outcomes. Privacy depends on two conditions. The
-probability of a group must not depend on the text, and the geometry must randomize the cell.
+group. A *geometry*, which is a channel, then randomizes the text's cell in this group, or the cells
+of a list of texts (see `grouped_geometry`). The coins have about 10**9 outcomes. Privacy depends on
+two conditions. The probability of a group must not depend on the texts, and the geometry must
+randomize the cells.
 
 The audit of texts also has two parts. At toy size, texts have at most three letters from an
 alphabet of two, and the geometry has 13 points. For all of these texts, the device's code runs at
-the same epsilon with all outcomes of coins. At full size, the code runs with coins that choose a
-certain group and a certain symbol of the geometry, and the audit checks that both are reported.
+the same epsilon with all outcomes of coins. If answers are lists, it runs for some lists of at most
+`MOST_ITEMS` texts. At full size, the code runs with coins that choose a certain group and a certain
+symbol of the geometry, and the audit checks that both are reported.
 """
 
 from __future__ import annotations
@@ -72,6 +74,9 @@ DIMENSION: Final = 3
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
 """All texts at toy size."""
+
+MOST_ITEMS: Final = 3
+"""The maximum number of texts in a list at toy size. From 3 texts on, the code is the same."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
@@ -182,35 +187,43 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     cells = (PRIME**DIMENSION - 1) // (PRIME - 1)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     weights = tuple(group.weight for group in toy.groups(cells))
-    small = type(channel).within(within, PRIME, DIMENSION, weights)
+    small = type(channel).within(within, PRIME, DIMENSION, weights, toy.max_items)
     toy_metric = replace(metric, kind=toy, channel=small)
     walk = Walk(f"one report, as for {LENGTH} letters", small, after_law)
-    for text in TEXTS:
-        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # `Any`: other mechanisms' inputs are numbers
-        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
+    answers = text_answers(metric)
+    for answer in answers:
+        walk.reported(partial(toy_metric.perturb, answer), EncodedAnswer(answer, toy.law(answer, cells)))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
-        proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
+        proof, inputs=len(answers), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
     )
+
+
+def text_answers(metric: Metric) -> Sequence[str | tuple[str, ...]]:
+    """Return the answers to check at toy size: all texts or, if answers are lists, some lists."""
+    most = toy_of(cast("Text", metric.kind)).max_items
+    lists = (TEXTS[first : first + size] for size in range(most + 1) for first in range(0, len(TEXTS) - size, 2))
+    return TEXTS if most == 1 else list(dict.fromkeys(lists))
 
 
 def toy_of(domain: Text) -> Text:
     """Return a domain with few texts, for which the SDK runs the same code as for the given one."""
-    return type(domain)(LETTERS, LENGTH, discover=domain.discover)
+    return type(domain)(LETTERS, LENGTH, discover=domain.discover, max_items=min(domain.max_items, MOST_ITEMS))
 
 
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
     """Yield a sentence for each difference from the declaration, at the channel's full size."""
     if channel.worst_ratio != channel.geometry.worst_ratio:
         yield "the channel's declared ratio differs from its geometry's ratio"
-    total, below = sum(channel.weights), 0
+    total = sum(channel.weights)
+    members = (0, 0) if channel.dummies else ()  # the coins that choose two members of a list come before the others
     for text in ("", domain.letters[0], domain.letters[-1] * domain.max_length):
-        cells, below = domain.cells_of(domain.number_of(text), channel.inputs), 0
+        cells, below = domain.encoded([domain.number_of(text)], channel.inputs), 0
         for group, weight in enumerate(channel.weights):
             for drawn in (below, below + weight - 1):
                 for keep in (True, False):
-                    coins = Script(drawn, keep, 1, 1)
-                    inner = channel.geometry.perturb(cells[group], Script(keep, 1, 1))
+                    coins = Script(drawn, *members, keep, 1, 1)
+                    inner = channel.geometry.perturb(cells[group], Script(*members, keep, 1, 1))
                     if channel.perturb(cells, coins) != group * channel.inputs + inner or coins.bounds[0] != total:
                         yield "a report does not name the group that its coins choose"
             below += weight

@@ -146,30 +146,82 @@ def sampler(channel: PairGeometry) -> Sampler:
     """Return a sampler of tallies, which simulates the reports of many devices at once.
 
     The sampler takes the number of devices that drew each pair of elements, shape (K * K,). The
-    pair of elements a and b has the index a * K + b. Each device reports, with a known probability,
-    a block that its pair favors, and otherwise a block drawn from all blocks. To find a favored
-    block, the sampler draws from all blocks until the pair favors the drawn one.
+    pair of elements a and b has the index a * K + b.
     """
-    symbols, favored, prime = channel.symbols, channel.blocks.favored, channel.prime
-    keep = Fraction(channel.keep_numerator, COIN_SCALE)
-    surplus = float(keep - (1 - keep) * favored / (symbols - favored))
-    powers = prime ** np.arange(channel.dimension - 1, -1, -1)
-    numbers = np.concatenate([np.arange(power, 2 * power) for power in powers[::-1].tolist()])
-    blocks = numbers[:, None] // powers % prime
     elements = np.array([channel.vector(element) for element in range(channel.inputs)])
+    of_kept = surplus(channel)
 
     def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
-        kept = generator.binomial(inputs, surplus)
-        tally = generator.multinomial(inputs.sum() - kept.sum(), np.full(symbols, 1 / symbols))
+        kept = generator.binomial(inputs, of_kept)
         pairs = np.repeat(np.arange(inputs.size), kept)
-        while pairs.size:
-            drawn = generator.integers(symbols, size=pairs.size)
-            inside = np.zeros(pairs.size, dtype=np.int64)
-            for element in np.divmod(pairs, channel.inputs):
-                inside += (blocks[drawn] * elements[element]).sum(axis=1) % prime == 0
-            is_favored = (inside == 1) | ((inside == PAIR) & (channel.drawn == PAIR))
-            tally += np.bincount(drawn[is_favored], minlength=symbols)
-            pairs = pairs[~is_favored]
-        return tally
+        vectors = elements[np.stack(np.divmod(pairs, channel.inputs), axis=1)]
+        return tally_of_pairs(channel, vectors, int(inputs.sum() - kept.sum()), generator)
 
     return sample
+
+
+def surplus(channel: PairGeometry) -> float:
+    """Return the probability that a device reports a favored block, and otherwise any block."""
+    keep, favored = Fraction(channel.keep_numerator, COIN_SCALE), channel.blocks.favored
+    return float(keep - (1 - keep) * favored / (channel.symbols - favored))
+
+
+def point_vectors(channel: PairGeometry, points: Counts) -> Counts:
+    """Return the canonical vector of each point, shape (..., t) for points of shape (...)."""
+    powers, firsts = _powers_and_firsts(channel)
+    digits = np.searchsorted(firsts, points, side="right") - 1
+    vectors: Counts = (powers[digits] + points - firsts[digits])[..., np.newaxis] // powers[::-1] % channel.prime
+    return vectors
+
+
+def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator: np.random.Generator) -> Counts:
+    """Return a random tally of devices of which some report a block that their pair favors.
+
+    A favored block is drawn as `PairGeometry.block` constructs it: the inner products of its vector
+    with the two elements are drawn, and then all its coordinates except two, which follow. A drawn
+    vector of zeros is not a block, and is drawn again.
+
+    Args:
+        channel: the channel.
+        pairs: the vectors of the two elements of each of these devices, shape (devices, 2, t).
+        others: the number of devices that report any block.
+        generator: the source of random numbers.
+
+    """
+    prime, (powers, firsts) = channel.prime, _powers_and_firsts(channel)
+    inverses = np.array([pow(number, -1, prime) if number else 0 for number in range(prime)])
+    tally = generator.multinomial(others, np.full(channel.symbols, 1 / channel.symbols))
+    first, second = pairs[:, 0], pairs[:, 1]
+    leading = (first != 0).argmax(axis=1)[:, np.newaxis]
+    factor = np.take_along_axis(second, leading, axis=1)
+    apart = (second - factor * first) % prime
+    pivot = (apart != 0).argmax(axis=1)[:, np.newaxis]
+    scale = inverses[np.take_along_axis(apart, pivot, axis=1)]
+    products = 2 * (prime - 1) + (channel.drawn == PAIR)  # (0, 1 ...), then (1 ..., 0), then (0, 0)
+    left = np.arange(len(pairs))
+    while left.size:
+        drawn = generator.integers(products, size=(left.size, 1))
+        of_second = np.where(drawn < prime - 1, drawn + 1, 0)
+        of_first = np.where((drawn >= prime - 1) & (drawn < 2 * (prime - 1)), drawn - prime + 2, 0)
+        vectors = generator.integers(prime, size=(left.size, channel.dimension))
+        missing = of_second - factor[left] * of_first - (vectors * apart[left]).sum(axis=1, keepdims=True)
+        _add_at(vectors, pivot[left], missing * scale[left], prime)
+        _add_at(vectors, leading[left], of_first - (vectors * first[left]).sum(axis=1, keepdims=True), prime)
+        is_block = vectors.any(axis=1)
+        blocks, left = vectors[is_block], left[~is_block]
+        foremost = (blocks != 0).argmax(axis=1)
+        blocks = blocks * inverses[blocks[np.arange(len(blocks)), foremost]][:, np.newaxis] % prime
+        digits = channel.dimension - 1 - foremost
+        tally += np.bincount(blocks @ powers[::-1] - powers[digits] + firsts[digits], minlength=channel.symbols)
+    return tally
+
+
+def _add_at(vectors: Counts, places: NDArray[np.intp], amounts: Counts, prime: int) -> None:
+    changed = (np.take_along_axis(vectors, places, axis=1) + amounts) % prime
+    np.put_along_axis(vectors, places, changed, axis=1)
+
+
+def _powers_and_firsts(channel: PairGeometry) -> tuple[Counts, Counts]:
+    """Return, for m up to t - 1, q**m and the first point with m digits after its leading 1."""
+    powers = channel.prime ** np.arange(channel.dimension)
+    return powers, (powers - 1) // (channel.prime - 1)

@@ -220,16 +220,26 @@ class Balanced:
         return self.block.expectations(self.incidence, scores)
 
     def support_counts(self, counts: Counts) -> Counts:
-        """Return the number of reports that support each value, shape (..., k).
+        """Return the number of reports that support each value, shape (..., k)."""
+        return support_counts(self.incidence, counts)
 
-        If there are many symbols, these numbers are computed by Fourier transforms, and are then
-        rounded to integers. Beyond about 10**13 reports, the last digits are no longer exact, but
-        the noise in a tally is far larger than this error.
-        """
-        symbols, floats = counts.shape[-1], counts.astype(np.float64)
-        table = _table(self.incidence, symbols) if symbols <= FEW_SYMBOLS else None
-        sums = np.rint(self.incidence.of_values(floats) if table is None else floats @ table.T)
-        return np.clip(sums, 0, _sum(counts)).astype(np.int64)
+
+def support_counts(incidence: Incidence, counts: Counts) -> Counts:
+    """Return the number of reports that support each value, shape (..., k).
+
+    If there are many symbols, these numbers are computed by Fourier transforms, and are then rounded
+    to integers. Beyond about 10**13 reports, the last digits are no longer exact, but the noise in
+    a tally is far larger than this error.
+
+    Args:
+        incidence: the values that each symbol supports.
+        counts: the number of reports of each symbol, shape (..., m).
+
+    """
+    symbols, floats = counts.shape[-1], counts.astype(np.float64)
+    table = _table(incidence, symbols) if symbols <= FEW_SYMBOLS else None
+    sums = np.rint(incidence.of_values(floats) if table is None else floats @ table.T)
+    return np.clip(sums, 0, _sum(counts)).astype(np.int64)
 
 
 def _sum(values: Numbers) -> Numbers:

@@ -23,8 +23,7 @@ import numpy as np
 
 from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, GroupedGeometry
 from client_sdk.protocol.text import Text
-from estimator.decoders.inversions import inverse_of
-from estimator.decoders.support import Balanced
+from estimator.decoders.grouped_geometry import cell_support
 from estimator.discovery.prefix_search import SURVIVORS, GroupTables, risks_of
 from estimator.results.metric import LeastShare
 from estimator.statistics.arrays import Floats
@@ -63,9 +62,7 @@ class Power:
 
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
         """Compute what all methods need: the groups, and how likely a report supports a cell."""
-        inverse = inverse_of(channel.geometry)
-        assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
-        self._domain, self._support = domain, inverse.support
+        self._domain, self._support = domain, cell_support(channel).support
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
 
     def chance_to_find(self, share: float, letters: int, reports: float) -> float:
@@ -109,15 +106,11 @@ class Power:
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
         """Return the smallest shares with which a short and a long text are found often enough.
 
-        Often enough is with probability `OFTEN`. If answers are sets of texts, a share is that of
-        the devices whose set contains the text.
+        Often enough is with probability `OFTEN`. If answers are lists of texts, a share is that of
+        the devices whose list contains the text.
         """
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
-        drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
-        most = self._domain.max_items
-        return tuple(
-            LeastShare(letters, None if share is None or share * most > 1 else share * most) for letters, share in drawn
-        )
+        return tuple(LeastShare(letters, self.least_share(letters, reports)) for letters in lengths)
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
         """Return the number of reports that are needed to find a text with probability `OFTEN`.
@@ -243,7 +236,7 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
         tables: the reports of the groups.
 
     """
-    sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
+    sizes, reports = [group.bits for group in domain.groups(tables.law.points)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
     # if each of the steps exceeds its limit by this margin on average, half of all attempts succeed
@@ -254,4 +247,4 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     to_confirm = deviation_to_confirm(len(sizes) - CONFIRMING - levels + 1) + margin
     of_confirming = to_confirm * confirming / math.sqrt(max(1, int(confirming.sum())))
     needed: Floats = np.append(deviations * np.sqrt(reports[:levels]), of_confirming)
-    return needed * math.sqrt(tables.by_chance / (1 - tables.by_chance))
+    return needed * math.sqrt(tables.law.by_chance / (1 - tables.law.by_chance))

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, LIMB_BITS, MODULUS, Group, GroupedGeometry
 from client_sdk.protocol.text import Text
-from estimator.decoders.inversions import inverse_of
-from estimator.decoders.support import Balanced, Support
+from estimator.decoders.grouped_geometry import CellSupport, cell_support
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
@@ -108,7 +107,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     candidate passes is at most the sum of the risks.
     """
     candidates: list[CandidateText] = []
-    levels = domain.groups(tables.cells)[:-CONFIRMING]
+    levels = domain.groups(tables.law.points)[:-CONFIRMING]
     prefixes, known = _Prefixes(TextNumbers.from_numbers(domain, [0]), np.array([math.log(EXPECTED)])), 0
     for place, group in enumerate(levels):
         survivors = _survivors(_Level(domain, tables, place, prefixes, known))
@@ -187,7 +186,7 @@ class _Level(NamedTuple):
 
     @property
     def group(self) -> Group:
-        return self.kind.groups(self.tables.cells)[self.place]
+        return self.kind.groups(self.tables.law.points)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
         """Yield batches of prefixes that have the same continuations.
@@ -210,7 +209,7 @@ class _Level(NamedTuple):
         added = ways.bits * self.group.multipliers[1] % MODULUS
         sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)
-        cells: Counts = sums - sums // self.tables.cells * np.uint32(self.tables.cells)
+        cells: Counts = sums - sums // self.tables.law.cells * np.uint32(self.tables.law.cells)
         return cells
 
     def evidence(self) -> Floats:
@@ -219,7 +218,7 @@ class _Level(NamedTuple):
         It is a log-likelihood ratio: it compares the hypothesis that the support for the cell is
         expected to exceed chance by `MARGIN` standard errors with the hypothesis that it is chance.
         """
-        reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
+        reports, chance = int(self.tables.reports[self.place]), self.tables.law.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
         deviations = (self.tables.supported[self.place] - reports * chance) / error
         evidence: Floats = MARGIN * deviations - MARGIN**2 / 2
@@ -303,35 +302,23 @@ class GroupTables:
         reports: the number of reports in each group, shape (groups,).
         supported: the number of reports of each group that support each cell, shape (groups,
             cells).
-        support: the probabilities that a report supports the cell of the device's own text, and
-            that it supports another cell.
+        law: how often reports support cells.
 
     """
 
     reports: Counts
     supported: Counts
-    support: Support
+    law: CellSupport
 
     @classmethod
     def from_counts(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
         """Count the support for each cell in a tally, shape (symbols,), group by group."""
-        inverse = inverse_of(channel.geometry)
-        assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
+        law = cell_support(channel)
         by_group = counts.reshape(len(channel.weights), channel.inputs)
         # one group at a time, because transforming all groups together would take ten times the
         # memory
-        supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
-        return cls(by_group.sum(axis=1), supported, inverse.support)
-
-    @property
-    def cells(self) -> int:
-        """The number of cells of each group, K."""
-        return int(self.supported.shape[1])
-
-    @property
-    def by_chance(self) -> float:
-        """The probability that a report supports the cell of a text that nobody has."""
-        return float(self.support.other + (self.support.own - self.support.other) / self.cells)
+        supported = np.array([law.counts(of_group) for of_group in by_group])
+        return cls(by_group.sum(axis=1), supported, law)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,9 +20,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.text import Text
-from estimator.decoders.inversions import inverse_of
-from estimator.decoders.support import Balanced, Support
+from estimator.decoders.grouped_geometry import cell_support
+from estimator.decoders.support import Support
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance, tail_of, z_of
 
@@ -40,23 +39,19 @@ class TextTails(NamedTuple):
     """The tails of the distribution of the number of reports that support a text.
 
     Attributes:
-        support: the probabilities that a report supports the cell of the sender's text, and that it
+        support: the probabilities that a report supports a cell of the sender's texts, and that it
             supports any other particular cell.
         cells: the number of cells of each group of devices.
-        most: the maximum number of texts in one answer.
 
     """
 
     support: Support
     cells: int
-    most: int
 
     @classmethod
-    def from_channel(cls, kind: Text, channel: GroupedGeometry) -> TextTails:
-        """Return the tails for a question about texts, given its kind and its channel."""
-        inverse = inverse_of(channel.geometry)
-        assert isinstance(inverse, Balanced)  # noqa: S101 true for every geometry
-        return cls(inverse.support, channel.inputs, kind.max_items)
+    def from_channel(cls, channel: GroupedGeometry) -> TextTails:
+        """Return the tails for a question about texts, given its channel."""
+        return cls(cell_support(channel).support, channel.inputs)
 
     def reports(self, shares: Floats, errors: Floats) -> Floats:
         """Return the number of reports that were used for each text, at least 1.
@@ -70,9 +65,9 @@ class TextTails(NamedTuple):
             errors: the standard error of each share.
 
         """
-        of_text = np.clip(shares / self.most, 0.0, 1.0)
+        of_text = np.clip(shares, 0.0, 1.0)
         frequency = self._frequencies(of_text + (1 - of_text) / self.cells)
-        scale = self.most * float(self.support.slope)
+        scale = float(self.support.slope)
         reports: Floats = np.maximum(1.0, np.floor(scale**2 * frequency * (1 - frequency) / errors**2))
         return reports
 

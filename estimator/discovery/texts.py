@@ -7,13 +7,16 @@ is known which candidates share a cell. The reports that support a shared cell c
 candidate.
 
 The share of a text's cell includes the shares of unlisted texts in the same cell, which must be
-subtracted. A group has K cells. Let f be the share of the text, s the share of its cell, and L the
-total share of m other listed texts. These m texts have m other cells, because a group in which one
-of them has the text's cell is not used for the text. Let k = K - m be the number of the remaining
-cells, one of which is the text's own, and R their total share. Unlisted texts are in each of the K
-cells equally often. On average, the text's cell therefore has the share s = f + (1 - f - L) / K,
-and the m other cells have the total share L + m (1 - f - L) / K. Then k s - R equals (k - 1) f on
-average, whatever f and L are, so f is estimated by (k s - R) / (k - 1).
+subtracted. Unlisted texts are in every cell equally often, and so is the effect of lists on the
+estimates of third cells (`client_sdk.protocol.mechanisms.grouped_geometry`). Let k be the number of
+cells of a group that have none of the *other* listed texts, and that are no dummies. One of the k
+cells is the text's own, because a group in which one of the other listed texts has the text's cell
+is not used for the text. Let s be the share of the text's cell, and R the total share of the k
+cells. It is known, because the shares of all cells have a fixed sum. On average, the text's cell
+exceeds the k - 1 others by the share f of the text, so f is estimated by s - (R - s) / (k - 1),
+which is (k s - R) / (k - 1). If an answer is one text, this is unbiased. If it is a list of up to m
+texts, two texts of a list that share a cell count once, so f is too small by at most m parts in the
+number of cells.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING
 from client_sdk.protocol.text import Text
 from estimator.discovery.prefix_search import CandidateText, GroupTables, TextNumbers, candidates_of
 from estimator.results.estimate import Figures
@@ -68,8 +72,7 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
     """Find texts in a tally, and return the confirmed texts.
 
     With a probability of 95%, every returned text is the answer of at least one person. The only
-    exceptions are texts that share their cell with another text in every confirming group. For
-    sets, the empty text is left out, because it only fills unused places.
+    exceptions are texts that share their cell with another text in every confirming group.
 
     Args:
         kind: the kind of the question, with ``discover = true``.
@@ -79,14 +82,13 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
     """
     candidates = candidates_of(kind, tables)
     confirmation = _confirmed(Confirmation.from_tables(kind, tables, candidates))
-    is_answer = np.array([bool(each.number) or kind.max_items == 1 for each in candidates], dtype=bool)
-    exist = confirmation.exist() & is_answer
+    exist = confirmation.exist()
     disagree = confirmation.disagree(exist)
     confirmed = np.flatnonzero(exist & ~disagree)
     by_share = confirmed[np.argsort(-confirmation.shares[confirmed], kind="stable")]
     labels = [kind.label_of(candidates[place].number) for place in by_share]
     unclear = tuple(kind.label_of(candidates[place].number) for place in np.flatnonzero(exist & disagree))
-    shares = _shares(kind, confirmation, by_share, labels, len(candidates) if simultaneous else 1)
+    shares = _shares(confirmation, by_share, labels, len(candidates) if simultaneous else 1)
     return Texts(shares, unclear, len(candidates), len(confirmed))
 
 
@@ -117,9 +119,7 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     of_all_groups = Confirmation.from_tables(kind, tables, named)
     confirmation = _confirmed(of_all_groups)
     received = np.flatnonzero(confirmation.reports > 0)
-    shares = _shares(
-        kind, confirmation, received, [labels[place] for place in received], len(named) if simultaneous else 1
-    )
+    shares = _shares(confirmation, received, [labels[place] for place in received], len(named) if simultaneous else 1)
     unclear = confirmation.disagree(np.ones(len(named), dtype=bool)) | (confirmation.reports == 0)
     certain = int((confirmation.exist() & ~unclear).sum())
     sharing = np.flatnonzero(~of_all_groups.alone())
@@ -142,18 +142,14 @@ def _confirmed(confirmation: Confirmation) -> Confirmation:
     return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
 
 
-def _shares(
-    kind: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
-) -> Figures:
-    """Return the shares of texts by their indices; for sets, the shares of sets with the text."""
+def _shares(confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int) -> Figures:
+    """Return the shares of texts by their indices: the shares of devices that have each text."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
-    shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
-    drawn = Figures(tuple(labels), lows, highs, shares, errors)
-    return drawn.of_members(drawn.labels, kind.max_items)
+    return Figures(tuple(labels), lows, highs, confirmation.shares[places], confirmation.standard_errors[places])
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells of a group that no other listed text has.
+    """For each text, the cells of a group that no other listed text has, without the dummies.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
@@ -167,11 +163,11 @@ class RestOfCells(NamedTuple):
     error: Floats
 
     @classmethod
-    def from_cells(cls, cells: int, in_cells: Floats, errors: Floats, listed: NDArray[np.bool_]) -> RestOfCells:
+    def from_cells(cls, every: RestOfCells, in_cells: Floats, errors: Floats, listed: NDArray[np.bool_]) -> RestOfCells:
         """Leave out the cells of all listed texts except the text's own.
 
         Args:
-            cells: K, the number of cells of a group.
+            every: all cells of a group without the dummies, each field of shape ().
             in_cells: the share of each text's cell, shape (texts,).
             errors: the standard error of each cell's share, shape (texts,). The errors are assumed
                 to be independent.
@@ -181,9 +177,9 @@ class RestOfCells(NamedTuple):
         """
         shares, variances = in_cells * listed, errors**2 * listed
         return cls(
-            np.maximum(2, cells - listed.sum() + listed),
-            1 - shares.sum() + shares,
-            np.sqrt(np.maximum(0, variances.sum() - variances)),
+            np.maximum(2, every.cells - listed.sum() + listed),
+            every.share - shares.sum() + shares,
+            np.sqrt(every.error**2 + np.maximum(0, variances.sum() - variances)),
         )
 
     def shares(self, in_cells: Floats) -> Floats:
@@ -199,11 +195,12 @@ class RestOfCells(NamedTuple):
     def intervals(self, in_cells: Floats, ends: tuple[Floats, Floats], family: int) -> tuple[Floats, Floats]:
         """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
 
-        The interval of the cell's share is combined with the interval of R (Zou & Donner 2008).
+        The interval of the cell's share is combined with the interval of R (Zou & Donner 2008). If
+        the former begins at 0, where it is cut, so does the interval of the text's share.
         """
         shares, of_rest = self.shares(in_cells), z_of(family) * self.error
         lower, upper = (np.hypot(self.cells * (end - in_cells), of_rest) / (self.cells - 1) for end in ends)
-        return np.clip(shares - lower, 0.0, 1.0), np.clip(shares + upper, 0.0, 1.0)
+        return np.where(ends[0] > 0, np.clip(shares - lower, 0.0, 1.0), 0.0), np.clip(shares + upper, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,14 +228,14 @@ class Confirmation:
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
         """Select, for each candidate, the groups that receive it whole and did not find it."""
-        groups = domain.groups(tables.cells)
+        groups = domain.groups(tables.law.points)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
         found_by = np.array([each.found_by for each in candidates], dtype=np.int64)
         received = (sizes >= numbers.bits_to_end()[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
         cells = np.empty(received.shape, np.int32)
         for place, group in enumerate(groups):
-            cells[:, place] = numbers.hashed(group) % tables.cells
+            cells[:, place] = numbers.hashed(group) % tables.law.cells
         risks, listed = np.array([each.risk for each in candidates]), np.zeros(len(candidates), dtype=bool)
         return cls(tables, cells, received, risks, listed)
 
@@ -250,7 +247,7 @@ class Confirmation:
                 (candidates,).
 
         """
-        alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
+        alone = [np.bincount(cells[others], minlength=self.tables.law.cells)[cells] == others for cells in self.cells.T]
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
@@ -260,7 +257,7 @@ class Confirmation:
         """
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
-            alone &= (np.bincount(cells, minlength=self.tables.cells)[cells] == 1) | ~received
+            alone &= (np.bincount(cells, minlength=self.tables.law.cells)[cells] == 1) | ~received
         return alone
 
     @property
@@ -286,23 +283,32 @@ class Confirmation:
     def intervals(self, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, within 0..1."""
         supported, reports = self.supported[:, np.newaxis], self.reports[:, np.newaxis]
-        low, high = self.tables.support.intervals(supported, reports, family)
+        low, high = self.tables.law.support.intervals(supported, reports, family)
         return self._rest.intervals(self._in_cells, (low[:, 0], high[:, 0]), family)
 
     @property
     def _in_cells(self) -> Floats:
         """The estimated share of each candidate's cell, shape (candidates,)."""
-        return self.tables.support.shares(self.supported, np.maximum(1, self.reports))
+        return self.tables.law.support.shares(self.supported, np.maximum(1, self.reports))
 
     @property
     def _errors(self) -> Floats:
         """The standard error of the share of each candidate's cell, shape (candidates,)."""
-        return self.tables.support.standard_errors(self.supported, np.maximum(1, self.reports))
+        return self.tables.law.support.standard_errors(self.supported, np.maximum(1, self.reports))
 
     @property
     def _rest(self) -> RestOfCells:
         """For each candidate, the cells of a group that no other listed candidate has."""
-        return RestOfCells.from_cells(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
+        return RestOfCells.from_cells(self._every, self._in_cells, self._errors, self.listed & (self.reports > 0))
+
+    @property
+    def _every(self) -> RestOfCells:
+        """All cells without the dummies. The confirming groups yield the shares of the dummies."""
+        law = self.tables.law
+        supported = self.tables.supported[-CONFIRMING:, law.cells :].sum(axis=0)
+        reports = np.maximum(1, self.tables.reports[-CONFIRMING:].sum())
+        of_dummies, errors = law.support.shares(supported, reports), law.support.standard_errors(supported, reports)
+        return RestOfCells(np.array(law.cells), law.total - of_dummies.sum(), np.sqrt((errors**2).sum()))
 
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
@@ -310,7 +316,7 @@ class Confirmation:
         A candidate that nobody has is supported only by chance, and passes with a probability of at
         most its risk.
         """
-        supported, reports, chance = self.supported, self.reports, self.tables.by_chance
+        supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance
         exist: NDArray[np.bool_] = supported > expected + LEAST_DEVIATION * np.sqrt(expected * (1 - chance))
         exist[exist] = binomial_tail(supported[exist], reports[exist], chance) < self.risks[exist]

@@ -391,8 +391,8 @@ def _texts(analysis: Analysis[Any], reports: int, part: Fraction) -> TextPlan | 
     if power is None:
         return None
     letters = min(SHORT, domain.max_length)
-    to_find = power.reports_to_find(COMMON / domain.max_items, letters) if domain.discover else None
-    if_named = power.reports_to_see(COMMON / domain.max_items, letters)
+    to_find = power.reports_to_find(COMMON, letters) if domain.discover else None
+    if_named = power.reports_to_see(COMMON, letters)
     return TextPlan(
         least_shares=power.least_shares(reports) if domain.discover and reports else (),
         share=COMMON,

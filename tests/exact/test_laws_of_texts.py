@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
 
@@ -13,7 +12,6 @@ from client_sdk.protocol.mechanisms.grouped_geometry import geometry_for
 from client_sdk.protocol.text import Text
 from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
-from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import refuses
 from tests.support.laws.text_checks import (
     CELLS,
@@ -42,13 +40,6 @@ def test_every_wrong_report_of_a_text_is_refused(mutant: str) -> None:
 @pytest.mark.parametrize("check", TEXT_CHECKS, ids=lambda check: check.__name__)
 def test_every_check_refuses_a_wrong_report_of_a_text(check: TextCheck) -> None:
     assert any(refuses(partial(check, TextSubject(toy(), report))) for report in TEXT_MUTANTS.values())
-
-
-def test_of_a_set_every_place_is_reported_equally_often() -> None:
-    metric, single = toy(max_items=3), toy()
-    laws = [exact_law(partial(single.perturb, text)) for text in ("a", "ba", "")]
-    expected = {symbol: sum((law[symbol] for law in laws), Fraction(0)) / 3 for symbol in laws[0]}
-    assert exact_law(partial(metric.perturb, {"ba", "a"})) == expected
 
 
 def test_groups_that_receive_the_same_bits_have_hashes_of_their_own() -> None:

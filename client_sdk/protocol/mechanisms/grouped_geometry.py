@@ -1,10 +1,21 @@
-"""Grouped geometry: a device draws a group, and reports the hash of its text in this group.
+"""Grouped geometry: a device draws a group, and reports the hashes of its texts in this group.
 
-Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. An input of
-the channel is a tuple with the text's cell in every group. The channel draws a group with coins
-that do not depend on the text, and perturbs the text's cell in this group by a projective geometry.
-The symbol reveals the group. If the draw of the group depended on the text, the group could reveal
-the text, and ratios of probabilities would be infinite.
+Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. If an
+answer is one text, an input of the channel is a tuple with the text's cell in every group. The
+channel draws a group with coins that do not depend on the text, and perturbs the text's cell in
+this group by a projective geometry. The symbol reveals the group. If the draw of the group depended
+on the text, the group could reveal the text, and ratios of probabilities would be infinite.
+
+If an answer is a list of up to m texts, an input has m different cells in every group. The last m
+of the K cells are dummies, which fill up lists: no text is mapped to them. Texts of a list that
+share a cell count once. The cells are perturbed by a pair geometry (`pair_geometry`), in which
+every point is a cell. Its proof of privacy applies to any m different points. Every pair of points
+is also contained in equally many blocks. Triples are not: the line through two points has q - 1
+more points, which are in every block that contains the two. If two texts of a list share a line
+with a third cell, the estimated share of this cell is too small, by at most about 2/q of the share
+of devices with such a list. For two given texts and a third one, this happens in a group with the
+probability (q - 1)/K, because cells are pseudo-random. On average over all cells, the estimator
+corrects it. Shared cells are rarer, with the probability 1/K, but cause larger errors.
 
 There are two types of groups. The group of a *level* hashes only the leading bits of a text, more
 on each level. Thus frequent texts are discovered level by level. A *confirming* group hashes all
@@ -31,6 +42,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel, Coins
 from client_sdk.protocol.mechanisms.designs import design_variance, is_prime
+from client_sdk.protocol.mechanisms.pair_geometry import PairBlocks, PairGeometry
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
@@ -44,6 +56,10 @@ PER_TWOFOLD: Final = Fraction(1, 50)
 """When geometries are compared, the variance counts as this share larger if a geometry has twice or
 half the desired number of points."""
 
+LEAST_PRIME: Final = 2
+"""The smallest prime. Pair geometry cannot use it, because half of the blocks that contain exactly
+one of two elements would contain any given element, whether or not it is one of the two."""
+
 
 class Geometry(NamedTuple):
     """The projective geometry PG(dimension - 1, prime), with its number of points."""
@@ -54,7 +70,7 @@ class Geometry(NamedTuple):
 
 
 @lru_cache
-def geometry_for(odds: Fraction, cells: int) -> Geometry:
+def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
     """Return the best projective geometry with about ``cells`` points, one for each cell.
 
     The variance of a cell's share hardly depends on the number of cells. With fewer cells, tallies
@@ -63,16 +79,22 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
     Args:
         odds: e**epsilon, above 1.
         cells: the desired number of points, from 2**8.
+        drawn: m, the maximum number of texts in an answer.
 
     """
 
     def cost(candidate: tuple[Geometry, int, int]) -> Fraction:
         geometry, block, common = candidate
-        variance = design_variance(geometry.points, geometry.points, block, common, odds)
+        variance = (
+            design_variance(geometry.points, geometry.points, block, common, odds)
+            if drawn == 1
+            else PairBlocks(geometry.prime, geometry.dimension, drawn).rare_variance(odds)
+        )
         distance = Fraction(max(geometry.points, cells), min(geometry.points, cells))
         return variance * (1 + PER_TWOFOLD * (distance - 1))
 
-    geometry, _, _ = min(_geometries(cells), key=cost)
+    known = (each for each in _geometries(cells) if drawn == 1 or each[0].prime > LEAST_PRIME)
+    geometry, _, _ = min(known, key=cost)
     return geometry
 
 
@@ -82,7 +104,7 @@ def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
     The sizes are the number of points on a hyperplane, and the number of points that two
     hyperplanes share.
     """
-    prime = 2
+    prime = LEAST_PRIME
     while prime * prime <= FARTHEST * cells:
         common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
         while is_prime(prime) and points <= FARTHEST * cells:
@@ -93,12 +115,21 @@ def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
+class CellPairs(PairGeometry):
+    """The pair geometry in which every point is an element, even if it is on a line with others."""
+
+    def vector(self, element: int) -> tuple[int, ...]:
+        """Return the canonical vector of a point."""
+        return self.geometry.vector(element)
+
+
+@dataclass(frozen=True, slots=True)
 class GroupedGeometry(Channel):
-    """The channel from one cell for each group to a symbol of one randomly drawn group.
+    """The channel from the cells of all groups to a symbol of one randomly drawn group.
 
     Attributes:
-        geometry: the channel that perturbs the cell of the drawn group. Each of its K points is an
-            input.
+        geometry: the channel that perturbs the cell, or the m cells, of the drawn group. Its K
+            points are the cells.
         weights: the weight of each group. The probability of a group is its weight divided by the
             sum of all weights.
 
@@ -106,7 +137,7 @@ class GroupedGeometry(Channel):
 
     name: ClassVar[str] = "grouped-geometry"
 
-    geometry: ProjectiveGeometry
+    geometry: ProjectiveGeometry | CellPairs
     weights: tuple[int, ...]
     _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
@@ -118,19 +149,43 @@ class GroupedGeometry(Channel):
     def build(cls, request: ChannelRequest) -> GroupedGeometry:
         """Return the channel for a question whose answers are texts."""
         kind: Any = request.kind  # a text: no other kind has cells
-        prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells)
-        return cls.within(request.epsilon, prime, dimension, tuple(group.weight for group in kind.groups(points)))
+        prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells, kind.max_items)
+        weights = tuple(group.weight for group in kind.groups(points))
+        return cls.within(request.epsilon, prime, dimension, weights, kind.max_items)
 
     @classmethod
-    def within(cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...]) -> GroupedGeometry:
-        """Return the channel that favors the text's cell as strongly as epsilon allows."""
+    def within(
+        cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...], drawn: int = 1
+    ) -> GroupedGeometry:
+        """Return the channel that favors the texts' cells as strongly as epsilon allows.
+
+        Args:
+            epsilon: the requested epsilon.
+            prime: q, the prime of the geometry; an odd one if ``drawn`` is above 1.
+            dimension: t, the number of coordinates of a point's vector.
+            weights: the weight of each group.
+            drawn: m, the maximum number of texts in an answer.
+
+        """
         points = (prime**dimension - 1) // (prime - 1)
-        return cls(ProjectiveGeometry.within(epsilon, points, prime, dimension), weights)
+        if drawn == 1:
+            return cls(ProjectiveGeometry.within(epsilon, points, prime, dimension), weights)
+        return cls(CellPairs.within(epsilon, points, PairBlocks(prime, dimension, drawn)), weights)
 
     @property
     def inputs(self) -> int:
-        """K, the number of cells. An input is a tuple with one cell for each group."""
+        """K, the number of cells. An input is a tuple with one cell or m cells for each group."""
         return self.geometry.symbols
+
+    @property
+    def dummies(self) -> int:
+        """The number of cells that are dummies: m, or 0 if an answer is one text."""
+        return self.geometry.drawn if isinstance(self.geometry, CellPairs) else 0
+
+    @property
+    def supported(self) -> int:
+        """The number of cells that a symbol supports: the points of a hyperplane."""
+        return int((self.geometry.prime ** (self.geometry.dimension - 1) - 1) // (self.geometry.prime - 1))
 
     @property
     def symbols(self) -> int:
@@ -147,14 +202,14 @@ class GroupedGeometry(Channel):
         """The geometry's `worst_ratio`; the drawn group reveals nothing about the input."""
         return self.geometry.worst_ratio
 
-    def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), where ``given`` has a cell for each group."""
+    def probability(self, symbol: int, given: Sequence[Any]) -> Fraction:
+        """Return P(symbol | given), where ``given`` has a cell or m cells for each group."""
         group, point = divmod(symbol, self.inputs)
         drawn = Fraction(self.weights[group], self._ends[-1])
         return drawn * self.geometry.probability(point, given[group])
 
-    def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return a random symbol for ``value``, which has a cell for each group."""
+    def perturb(self, value: Sequence[Any], coins: Coins) -> int:
+        """Return a random symbol for ``value``, which has a cell or m cells for each group."""
         group = bisect_right(self._ends, coins.below(self._ends[-1]))
         return group * self.inputs + self.geometry.perturb(value[group], coins)
 

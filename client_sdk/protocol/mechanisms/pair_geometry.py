@@ -45,7 +45,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from math import comb
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
 from client_sdk.protocol.channel import COIN_SCALE, MOST_LIKELIEST, Channel, Coins
 from client_sdk.protocol.mechanisms.designs import is_prime
@@ -221,7 +221,7 @@ class PairGeometry(Channel):
         return cls.within(request.epsilon, values + drawn, blocks)
 
     @classmethod
-    def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> PairGeometry:
+    def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> Self:
         """Return the channel that favors the blocks of a pair as strongly as epsilon allows."""
         weight = blocks.pair_ratio(epsilon.odds) * blocks.favored
         keep = int(COIN_SCALE * weight / (weight + blocks.number - blocks.favored))
@@ -310,8 +310,9 @@ class PairGeometry(Channel):
         this vector is 0. Any multiple of the vector gives the same hyperplane. The vector is chosen
         so that its products with the two elements are (0, 1), (1, 0), (0, 0), or (1, c) with c from
         1 to q - 1. All its coordinates except two are then free, and the place in the list gives
-        their values. The two others are the first coordinate, and the one at the first digit in
-        which the two elements differ. They are computed from the two products.
+        their values. The two others are computed from the two products. One of them is at the first
+        element's leading 1, and the other is the first one in which the second element differs from
+        a multiple of the first.
 
         Args:
             first: an element.
@@ -330,15 +331,17 @@ class PairGeometry(Channel):
             part, free = divmod(place - 2 * each - both, each)
             products = (1, 1 + part)
         left, right = self.vector(first), self.vector(second)
-        apart = [(a - b) % prime for a, b in zip(left, right, strict=True)]
+        leading = left.index(1)  # all coordinates before it are 0
+        factor = right[leading]
+        apart = [(b - factor * a) % prime for a, b in zip(left, right, strict=True)]
         pivot = next(at for at, difference in enumerate(apart) if difference)
         vector = [0] * self.dimension
-        for at in range(self.dimension - 1, 0, -1):
-            free, digit = (free, 0) if at == pivot else divmod(free, prime)
+        for at in range(self.dimension - 1, -1, -1):
+            free, digit = (free, 0) if at in (leading, pivot) else divmod(free, prime)
             vector[at] = digit
-        wanted = products[0] - products[1] - sum(a * b for a, b in zip(vector, apart, strict=True))
+        wanted = products[1] - factor * products[0] - sum(a * b for a, b in zip(vector, apart, strict=True))
         vector[pivot] = wanted * pow(apart[pivot], -1, prime) % prime
-        vector[0] = (products[0] - sum(a * b for a, b in zip(vector, left, strict=True))) % prime
+        vector[leading] = (products[0] - sum(a * b for a, b in zip(vector, left, strict=True))) % prime
         number = 0
         for coordinate in vector:
             number = number * prime + coordinate

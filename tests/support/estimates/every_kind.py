@@ -128,7 +128,7 @@ def _of_words(metric: Metric, reports: int, *, is_forged: bool) -> list[int]:
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
     the, zebra, nothing = map(domain.number_of, ("the", "zebra", ""))
-    devices = {the: reports // 3, zebra: reports // 3, nothing: reports - 2 * (reports // 3)}
+    devices = {(the,): reports // 3, (zebra,): reports // 3, (nothing,): reports - 2 * (reports // 3)}
     counts = sampled_texts(domain, channel, devices, np.random.default_rng(SEED))
     last, cells = counts[-channel.inputs :], domain.cells_of(zebra, channel.inputs)
     if is_forged and reports > 1:

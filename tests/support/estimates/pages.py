@@ -91,7 +91,7 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
         return sampled_tally(channel, np.array([vector], float), np.array([reports]), generator)
     if isinstance(metric.kind, Text) and isinstance(metric.channel, GroupedGeometry):
         common, other = map(metric.kind.number_of, ("the", "zebra"))
-        return sampled_texts(metric.kind, metric.channel, {common: reports - 20, other: 20}, generator)
+        return sampled_texts(metric.kind, metric.channel, {(common,): reports - 20, (other,): 20}, generator)
     weights = np.linspace(1.0, 1.0 + number / 2, metric.channel.inputs)
     people = generator.multinomial(reports, weights / weights.sum())
     return sampler_of(metric.channel)(people, generator)

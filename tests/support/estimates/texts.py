@@ -18,8 +18,8 @@ from client_sdk.protocol import Metric, WindowKind
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.text import Text
-from estimator.decoders.inversions import inverse_of
-from estimator.decoders.support import Balanced
+from estimator.analyses.texts import sampled_texts
+from estimator.decoders.grouped_geometry import cell_support
 from estimator.discovery.prefix_search import GroupTables
 from estimator.statistics.arrays import Counts
 from tests.support.laws.bands import request
@@ -61,9 +61,8 @@ def drawn_tables(metric: Metric, people: Mapping[str, int], seed: int) -> GroupT
     domain, channel, draw = metric.kind, metric.channel, np.random.default_rng(seed)
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
-    inverse = inverse_of(channel.geometry)
-    assert isinstance(inverse, Balanced)
-    own, other = float(inverse.support.own), float(inverse.support.other)
+    law = cell_support(channel)
+    own, other = float(law.support.own), float(law.support.other)
     cells = _cells(domain, channel.inputs, tuple(people))
     left, weight = np.array(list(people.values())), sum(channel.weights)
     reports, supported = [], []
@@ -76,4 +75,14 @@ def drawn_tables(metric: Metric, people: Mapping[str, int], seed: int) -> GroupT
         support[full] = draw.binomial(truths[full], own) + draw.binomial(total - truths[full], other)
         reports.append(total)
         supported.append(support)
-    return GroupTables(np.array(reports), np.array(supported), inverse.support)
+    return GroupTables(np.array(reports), np.array(supported), law)
+
+
+def tables_of_lists(metric: Metric, people: Mapping[tuple[str, ...], int], seed: int) -> GroupTables:
+    """Return the tables of a tally, given the number of people with each list of texts."""
+    kind, channel = metric.kind, metric.channel
+    assert isinstance(kind, Text)
+    assert isinstance(channel, GroupedGeometry)
+    devices = {tuple(kind.numbers(texts)): count for texts, count in people.items()}
+    counts = sampled_texts(kind, channel, devices, np.random.default_rng(seed))
+    return GroupTables.from_counts(channel, counts)

@@ -32,7 +32,7 @@ def toy(*, discover: bool = True, max_items: int = 1) -> Metric:
     """Return a question about texts of two letters, whose two levels receive 3 and 6 bits."""
     domain = Text(LETTERS, LENGTH, discover=discover, max_items=max_items)
     weights = tuple(group.weight for group in domain.groups(CELLS))
-    channel = GroupedGeometry.within(request("1"), PRIME, DIMENSION, weights)
+    channel = GroupedGeometry.within(request("1"), PRIME, DIMENSION, weights, max_items)
     return Metric("m", "Why?", domain, channel, WindowKind.DAY)
 
 

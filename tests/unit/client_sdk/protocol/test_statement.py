@@ -259,7 +259,7 @@ def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells
     assert "texts that many people have in common, and how common any given text is" in page
     assert "In the totals of all devices, a text that only one person has can be found only by coincidence" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
-    assert "chosen at random from at most 3" in named
+    assert "the first 12 letters of each of at most 3 texts; the texts themselves stay on the device" in named
     assert "which of 2 ways to number texts" in named
     assert "No text can be read from the answers" in named
     assert "counts as “\\_”" in named

@@ -30,10 +30,10 @@ def domain() -> Text:
 
 def with_support(tables: GroupTables, deviations: list[float]) -> GroupTables:
     """Return tables where a word stands out in the first groups by `deviations` standard errors."""
-    cells, supported = domain().cells_of(domain().number_of(WORD), tables.cells), tables.supported.copy()
+    cells, supported = domain().cells_of(domain().number_of(WORD), tables.law.points), tables.supported.copy()
     for place, deviation in enumerate(deviations):
-        expected = tables.reports[place] * tables.by_chance
-        supported[place, cells[place]] = round(expected + deviation * (expected * (1 - tables.by_chance)) ** 0.5)
+        expected = tables.reports[place] * tables.law.by_chance
+        supported[place, cells[place]] = round(expected + deviation * (expected * (1 - tables.law.by_chance)) ** 0.5)
     return replace(tables, supported=supported)
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.text import CUT, Text
+from estimator.decoders.grouped_geometry import cell_support
 from estimator.decoders.support import Support
 from estimator.discovery.prefix_search import GroupTables
 from estimator.discovery.texts import Confirmation, RestOfCells, confirm, discover
 from tests.support.estimates.texts import drawn_tables, text_metric
 
-SUPPORT = Support(Fraction(3, 4), Fraction(1, 4))
-REPORTS, CELLS = 40, 5
+REPORTS, CELLS = 80, 5
+OWN, OTHER, SUPPORTED = Fraction(1), Fraction(1, 4), 2
+"""A report supports two of five cells: the own one, and any other with probability 1/4."""
 TRUTH = np.array([0.3, 0.2, 0.05, 0.3, 0.15])
 """The shares of two listed texts, of a named but unclear one, and of two that nobody knows of."""
 
@@ -26,8 +30,11 @@ PEOPLE = {"the": 40_000_000, "": 20_000_000, "don't": 20_000_000, "zebra": 10_00
 
 def confirmation(cells: tuple[int, ...]) -> Confirmation:
     """Return what one group says without noise, if the texts have these cells."""
-    supported = REPORTS * (0.25 + 0.5 * np.bincount(cells, TRUTH, CELLS))
-    tables = GroupTables(np.array([REPORTS]), np.rint(supported).astype(np.int64)[np.newaxis], SUPPORT)
+    supported = REPORTS * (0.25 + 0.75 * np.bincount(cells, TRUTH, CELLS))
+    metric = text_metric()
+    assert isinstance(metric.channel, GroupedGeometry)
+    law = replace(cell_support(metric.channel), support=Support(OWN, OTHER), points=CELLS, supported=SUPPORTED)
+    tables = GroupTables(np.array([REPORTS]), np.rint(supported).astype(np.int64)[np.newaxis], law)
     of_named = np.array(cells[:NAMED])[:, np.newaxis]
     received, risks = np.ones((NAMED, 1), dtype=bool), np.full(NAMED, 0.01)
     alone = Confirmation(tables, of_named, received, risks, np.zeros(NAMED, dtype=bool))
@@ -63,7 +70,8 @@ def test_if_all_texts_are_listed_nothing_is_taken_off() -> None:
 
 def test_errors_and_intervals_have_the_error_of_the_other_cells() -> None:
     in_cells, errors = np.array([0.2, 0.2, 0.2]), np.array([0.01, 0.02, 0.01])
-    rest = RestOfCells.from_cells(10, in_cells, errors, np.array([True, True, False]))
+    every = RestOfCells(np.array(10), np.array(1.0), np.array(0.0))
+    rest = RestOfCells.from_cells(every, in_cells, errors, np.array([True, True, False]))
     assert rest.cells.tolist() == [9, 9, 8]
     assert rest.share == pytest.approx([0.8, 0.8, 0.6])
     weights = np.array([[9, 1, 0], [1, 9, 0], [1, 1, 8]]) / np.array([[8], [8], [7]])

@@ -18,7 +18,7 @@ from estimator.discovery.prefix_search import CandidateText, GroupTables, candid
 from estimator.discovery.texts import Confirmation, Texts, confirm, discover
 from estimator.statistics.arrays import Counts
 from tests.support.devices.cohort import SeededCoins
-from tests.support.estimates.texts import LETTERS, drawn_tables, text_metric
+from tests.support.estimates.texts import LETTERS, drawn_tables, tables_of_lists, text_metric
 
 COMMON = {"the": 30_000, "": 9_000, "don't": 20_000, "zebra": 15_000, "congratulations": 20_000}
 RARE = {f"{first}{second}rare": 9 for first in "abcdefghij" for second in "klmnopqrst"}
@@ -118,7 +118,7 @@ def test_texts_of_any_characters_are_found_by_their_bytes() -> None:
 def test_a_candidate_is_confirmed_only_by_groups_that_took_no_part(metric: Metric) -> None:
     domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)
     candidates = candidates_of(domain, tables)
-    groups = domain.groups(tables.cells)
+    groups = domain.groups(tables.law.points)
     received = Confirmation.from_tables(domain, tables, candidates).received
     for (number, found_by, _), of_candidate in zip(candidates, received, strict=True):
         text = domain.text_of(number)
@@ -131,7 +131,7 @@ def test_a_candidate_is_confirmed_only_by_groups_that_took_no_part(metric: Metri
 def test_noise_in_the_levels_confirms_nothing(metric: Metric) -> None:
     """A server that makes up what levels say gains nothing if the confirming groups are honest."""
     domain, tables = domain_of(metric), drawn_tables(metric, {"the": 50_000, "": 50_000}, 3)
-    cells = domain.cells_of(domain.number_of("forged"), tables.cells)
+    cells = domain.cells_of(domain.number_of("forged"), tables.law.points)
     supported = tables.supported.copy()
     taking_part = range(len(cells) - CONFIRMING)
     supported[taking_part, [cells[place] for place in taking_part]] = tables.reports[list(taking_part)]
@@ -141,7 +141,7 @@ def test_noise_in_the_levels_confirms_nothing(metric: Metric) -> None:
 
 def test_a_text_about_which_groups_disagree_is_unclear(metric: Metric) -> None:
     domain, tables = domain_of(metric), drawn_tables(metric, {"the": 50_000, "": 50_000}, 3)
-    cells = domain.cells_of(domain.number_of("the"), tables.cells)
+    cells = domain.cells_of(domain.number_of("the"), tables.law.points)
     supported = tables.supported.copy()
     supported[-1, cells[-1]] = supported[-2, cells[-2]] // 2
     forged = replace(tables, supported=supported)
@@ -153,7 +153,7 @@ def test_a_text_about_which_groups_disagree_is_unclear(metric: Metric) -> None:
 def test_of_two_candidates_in_one_cell_the_group_says_nothing(metric: Metric) -> None:
     domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)
     texts = ["".join(letters) for letters in product(LETTERS[:20], repeat=3)]
-    cells = {text: domain.cells_of(domain.number_of(text), tables.cells)[-1] for text in texts}
+    cells = {text: domain.cells_of(domain.number_of(text), tables.law.points)[-1] for text in texts}
     first, second = next(pair for pair in combinations(texts, 2) if cells[pair[0]] == cells[pair[1]])
     pair = [domain.number_of(text) for text in (first, second)]
     both = Confirmation.from_tables(domain, tables, [CandidateText(number, 0, 0.01) for number in pair])
@@ -170,18 +170,58 @@ def test_named_texts_are_cut_and_counted_once(metric: Metric) -> None:
         confirm(domain_of(metric), tables, ["größer"])
 
 
-def test_of_sets_shares_are_those_of_devices() -> None:
-    metric = text_metric(max_items=4)
-    shares = confirm(domain_of(metric), drawn_tables(metric, {"the": 25_000, "": 75_000}, 2), ["the"]).shares
-    assert shares.lows[0] < 1 <= shares.highs[0]
+PAIR = ("the", "zebra")
+LISTS = {PAIR: 24_000, ("don't",): 6_000, ("", "congratulations", "zebra"): 6_000, (): 12_000} | {
+    (f"{first}{second}rare", f"{second}{first}"): 120 for first in "abcdefghij" for second in "klmnopqrst"
+}
+"""Of the people, 40% have the same two texts, and 20% none."""
 
 
-def test_of_sets_the_empty_text_has_no_share_because_it_fills_free_places() -> None:
+def share_in_lists(text: str) -> float:
+    return sum(count for texts, count in LISTS.items() if text in texts) / sum(LISTS.values())
+
+
+def test_of_lists_common_texts_are_found_and_the_empty_one_is_a_text() -> None:
     metric = text_metric(max_items=3)
-    texts = discover(domain_of(metric), drawn_tables(metric, {"the": 30_000, "": 60_000}, 2))
-    assert (texts.shares.labels, texts.certain) == (("the",), 1)
-    assert analysis_of(metric).fitting(["", "the"]) == ["the"]
-    assert analysis_of(text_metric()).fitting(["", "the"]) == ["", "the"]
+    texts = discover(domain_of(metric), tables_of_lists(metric, LISTS, 1))
+    assert set(texts.shares.labels) == {"the", "zebra", "don't", "congratulati…", ""}
+    assert texts.unclear == ()
+    assert analysis_of(metric).fitting(["", "the"]) == ["", "the"]
+
+
+def test_without_reports_every_text_of_a_list_is_possible() -> None:
+    metric = text_metric(max_items=3)
+    named = confirm(domain_of(metric), tables_of(metric, np.zeros(metric.channel.symbols, dtype=np.int64)), ["the"])
+    assert (named.shares.lows[0], named.shares.highs[0]) == (0, 1)
+
+
+def test_reports_of_devices_with_lists_are_inverted_group_by_group() -> None:
+    """The same as from drawn tallies: the share of devices whose list has the text."""
+    metric, coins = text_metric(max_items=3), SeededCoins(1)
+    answers = [["the", "zebra", "a"]] * 2000 + [["the"]] * 2000 + [[]] * 1000
+    symbols = [metric.perturb(answer, coins) for answer in answers]
+    tables = tables_of(metric, np.bincount(symbols, minlength=metric.channel.symbols))
+    shares = confirm(domain_of(metric), tables, ["the", "zebra", "nobody"]).shares
+    truth = np.array([0.8, 0.4, 0.0])
+    assert (np.abs(shares.unbiased - truth) < 4 * shares.standard_errors).all()
+    assert (shares.standard_errors < 0.05).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [3, 5])
+def test_shares_of_lists_are_unbiased_and_their_intervals_hold_them(most: int) -> None:
+    """Each order of the letters has hashes of its own, which decide what is on a line."""
+    named = ["the", "zebra", "don't", "", "nobody", "aarare", "congratulations"]
+    truth, errors, within = np.array([share_in_lists(text) for text in named]), [], []
+    for seed in range(60):
+        letters = "".join(np.random.default_rng(seed).permutation(list(LETTERS)))
+        metric = text_metric(letters=letters, max_items=most, discover=False)
+        shares = confirm(domain_of(metric), tables_of_lists(metric, LISTS, seed), named).shares
+        errors.append((shares.unbiased - truth) / shares.standard_errors)
+        within.append((shares.lows <= truth) & (truth <= shares.highs))
+    assert (np.abs(np.mean(errors, axis=0)) < 4 / np.sqrt(60)).all()
+    assert np.mean(within) >= 0.93
+    assert (np.mean(within, axis=0) >= 0.85).all()
 
 
 def test_without_levels_nothing_is_found_but_named_texts_have_smaller_intervals() -> None:

@@ -1,0 +1,109 @@
+"""How often reports of texts support cells: the inverse of grouped geometry, for one group.
+
+A report supports the cells on its hyperplane. It supports a given cell with probability p if the
+cell is one of the sender's, and with a lower probability q if not
+(`client_sdk.protocol.mechanisms.grouped_geometry`). The number of reports of a group that support
+the cell is therefore binomial, as in `support`, and the share of devices with the cell is estimated
+from it. If an answer is a list, the shares of all cells do not add up to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.mechanisms.grouped_geometry import CellPairs, GroupedGeometry
+from estimator.decoders import pair_geometry, projective_geometry, sampling
+from estimator.decoders.projective_geometry import Orthogonality
+from estimator.decoders.support import REMEMBERED, Support, support_counts
+from estimator.statistics.arrays import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class CellSupport:
+    """The probabilities that a report of a group supports cells, and the sums over cells.
+
+    Attributes:
+        support: the probabilities p and q, for a cell of the sender and for another cell.
+        incidence: the cells that each report supports.
+        points: K, the number of cells, with the dummies that fill up lists.
+        dummies: the number of these dummies, which are the last cells.
+        supported: the number of cells that each report supports.
+
+    """
+
+    support: Support
+    incidence: Orthogonality
+    points: int
+    dummies: int
+    supported: int
+
+    @property
+    def cells(self) -> int:
+        """The number of cells to which texts are mapped."""
+        return self.points - self.dummies
+
+    @property
+    def by_chance(self) -> float:
+        """The probability that a report supports a random cell, whatever texts people have."""
+        return float(Fraction(self.supported, self.points))
+
+    @property
+    def total(self) -> float:
+        """The sum of the estimated shares of all K cells, which is the same for every tally.
+
+        It is 1 if an answer is one text. Otherwise, it is below the number of cells of a list,
+        because the cells on a line with two cells of a list have estimates below 0.
+        """
+        return float(self.support.slope * self.supported + self.support.intercept * self.points)
+
+    def counts(self, tally: Counts) -> Counts:
+        """Return the number of reports that support each cell, shape (K,)."""
+        return support_counts(self.incidence, tally)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def cell_support(channel: GroupedGeometry) -> CellSupport:
+    """Return how often reports support cells in any group of a channel."""
+    geometry = channel.geometry
+    if isinstance(geometry, CellPairs):
+        of_pair, other = geometry.blocks.support(Fraction(geometry.keep_numerator, COIN_SCALE))
+        own = other + (of_pair - other) * Fraction(2, geometry.drawn)  # two of the list's cells are drawn
+        support, points = Support(own, other), geometry.geometry
+    else:
+        support, points = projective_geometry.inverse(geometry).support, geometry
+    incidence = Orthogonality.from_channel(points)
+    return CellSupport(support, incidence, channel.inputs, channel.dummies, channel.supported)
+
+
+GroupSampler = Callable[[Counts, Counts, np.random.Generator], Counts]
+"""A function that draws a tally of one group at random, shape (K,). It takes the group's part of
+each input, shape (inputs,), or (inputs, m) if it has m cells, and the number of devices with each
+input.
+"""
+
+
+def group_sampler(channel: GroupedGeometry) -> GroupSampler:
+    """Return a function that draws tallies of any group of a channel."""
+    geometry = channel.geometry
+    if not isinstance(geometry, CellPairs):
+        draw = sampling.by_blocks(geometry, sampling.of_geometry(geometry))
+        return lambda inputs, devices, generator: draw(
+            np.bincount(inputs, devices, channel.inputs).astype(np.int64), generator
+        )
+    surplus, drawn = pair_geometry.surplus(geometry), geometry.drawn
+
+    def sample(inputs: Counts, devices: Counts, generator: np.random.Generator) -> Counts:
+        kept = generator.binomial(devices, surplus)
+        lists = np.repeat(inputs, kept, axis=0)
+        first, steps = generator.integers([[drawn], [drawn - 1]], size=(2, len(lists)))
+        places = np.stack([first, (first + 1 + steps) % drawn], axis=1)
+        pairs = pair_geometry.point_vectors(geometry, np.take_along_axis(lists, places, axis=1))
+        return pair_geometry.tally_of_pairs(geometry, pairs, int(devices.sum() - kept.sum()), generator)
+
+    return sample
