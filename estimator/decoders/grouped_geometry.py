@@ -50,8 +50,13 @@ class CellSupport:
 
     @property
     def by_chance(self) -> float:
-        """The probability that a report supports a random cell, whatever texts people have."""
-        return float(Fraction(self.supported, self.points))
+        """The probability that a report supports the cell of a text that nobody has.
+
+        It is an average over all cells to which texts are mapped. If people have fewer texts than a
+        list may contain, it is slightly lower.
+        """
+        of_texts = Fraction(max(1, self.dummies), self.cells)
+        return float(self.support.other + (self.support.own - self.support.other) * of_texts)
 
     @property
     def total(self) -> float:

@@ -5,19 +5,23 @@ Cells are all points of a geometry, so that some of them are on a line with two 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations
 from math import comb
 
+import numpy as np
 import pytest
 
-from client_sdk.protocol import Coins
+from client_sdk.protocol import Coins, Metric
 from client_sdk.protocol.mechanisms.grouped_geometry import CellPairs, GroupedGeometry, geometry_for
 from client_sdk.protocol.mechanisms.pair_geometry import PairBlocks
 from client_sdk.protocol.text import Text
+from estimator.analyses.texts import sampled_texts
+from estimator.audit.compare import RequestedLoss
+from estimator.audit.toy_sizes import text_answers, text_proof
 from estimator.decoders.grouped_geometry import CellSupport, cell_support
 from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
@@ -241,6 +245,61 @@ def test_every_list_takes_the_same_coins() -> None:
     metric = toy(max_items=2)
     paths = (exact_paths(partial(metric.perturb, texts)) for texts in ([], ["a"], ["a", "ba"]))
     assert {path.coins for of_list in paths for path in of_list} == {6}
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_a_rehearsal_draws_tallies_from_the_law_of_the_lists(most: int) -> None:
+    """Pearson's statistic of a seeded tally is within five standard deviations of its mean."""
+    metric, people = toy(max_items=most), {(): 100_000, ("a", "ba"): 200_000, ("", "ab", "b")[:most]: 100_000}
+    kind, channel = metric.kind, metric.channel
+    assert isinstance(kind, Text)
+    assert isinstance(channel, GroupedGeometry)
+    devices = {tuple(kind.numbers(texts)): count for texts, count in people.items()}
+    tally = sampled_texts(kind, channel, devices, np.random.default_rng(1))
+    expected = np.zeros(channel.symbols)
+    for texts, count in people.items():
+        given = kind.encoded(kind.numbers(texts), channel.inputs)
+        expected += [count * float(channel.probability(symbol, given)) for symbol in range(channel.symbols)]
+    assert tally.sum() == sum(people.values())
+    free = channel.symbols - 1
+    assert abs(float(((tally - expected) ** 2 / expected).sum()) - free) < 5 * np.sqrt(2 * free)
+
+
+class OneTextOnly(GroupedGeometry):
+    """A channel that ignores all texts of a list but one."""
+
+    __slots__ = ()
+
+    def perturb(self, value: Sequence[Cells], coins: Coins) -> int:
+        dummies = range(self.inputs - self.dummies, self.inputs)
+        return super().perturb([(cells[0], *dummies[-self.dummies + 1 :]) for cells in value], coins)
+
+
+class DummiesAsTheyAre(GroupedGeometry):
+    """A channel that never perturbs an empty list."""
+
+    __slots__ = ()
+
+    def perturb(self, value: Sequence[Cells], coins: Coins) -> int:
+        symbol = super().perturb(value, coins)
+        return symbol if value[0][0] < self.inputs - self.dummies else 0
+
+
+def metric_of_lists(channel: type[GroupedGeometry], most: int) -> Metric:
+    """Return a question whose reports have a certain channel, at full size."""
+    kind = Text("abcdefgh", 4, max_items=most, cells=2**12)
+    prime, dimension, points = geometry_for(ODDS, kind.cells, most)
+    weights = tuple(group.weight for group in kind.groups(points))
+    return replace(toy(), kind=kind, channel=channel.within(request("1"), prime, dimension, weights, most))
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_an_exact_audit_accepts_reports_of_lists_and_refuses_wrong_ones(most: int) -> None:
+    right = text_proof(metric_of_lists(GroupedGeometry, most), RequestedLoss(ODDS), lambda _: None)
+    assert not right.is_refused
+    assert right.inputs == len(text_answers(metric_of_lists(GroupedGeometry, most))) > len(TEXTS) / 2
+    for wrong in (OneTextOnly, DummiesAsTheyAre):
+        assert text_proof(metric_of_lists(wrong, most), RequestedLoss(ODDS), lambda _: None).is_refused
 
 
 @pytest.mark.parametrize(
