@@ -192,7 +192,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     walk = Walk(f"one report, as for {LENGTH} letters", small, after_law)
     answers = text_answers(metric)
     for answer in answers:
-        walk.reported(partial(toy_metric.perturb, answer), EncodedAnswer(answer, toy.law(answer, cells)))
+        walk.reported(partial(toy_metric.perturb, answer), EncodedAnswer(answer, dict(toy.law(answer, cells))))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
         proof, inputs=len(answers), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.text import Text
 from estimator.analyses.texts import sampled_texts
 from tests.support.devices.definitions import (
@@ -128,10 +129,15 @@ def _of_words(metric: Metric, reports: int, *, is_forged: bool) -> list[int]:
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
     the, zebra, nothing = map(domain.number_of, ("the", "zebra", ""))
-    devices = {(the,): reports // 3, (zebra,): reports // 3, (nothing,): reports - 2 * (reports // 3)}
+    devices: dict[tuple[int, ...], int] = {
+        (the,): reports // 3,
+        (zebra,): reports // 3,
+        (nothing,): reports - 2 * (reports // 3),
+    }
     counts = sampled_texts(domain, channel, devices, np.random.default_rng(SEED))
     last, cells = counts[-channel.inputs :], domain.cells_of(zebra, channel.inputs)
     if is_forged and reports > 1:
+        assert isinstance(channel.geometry, ProjectiveGeometry)
         supports = (point for point in range(channel.inputs) if channel.geometry.probability(point, cells[-1]) > LIKELY)
         point, total = next(supports), last.sum()
         last[:] = 0

@@ -68,6 +68,12 @@ class TextSubject:
         return {symbol: law.get(symbol, Fraction(0)) for symbol in range(self.channel.symbols)} | law
 
 
+def geometry_of(channel: GroupedGeometry) -> ProjectiveGeometry:
+    """Return the geometry of a channel for single texts."""
+    assert isinstance(channel.geometry, ProjectiveGeometry)
+    return channel.geometry
+
+
 TextCheck = Callable[[TextSubject], None]
 
 
@@ -86,7 +92,7 @@ def law_is_that_of_a_geometry_in_each_group(subject: TextSubject) -> None:
     for text in TEXTS:
         cells = [reference_cell(text, bits, group) for group, (bits, _) in enumerate(sizes)]
         assert subject.law(text) == {
-            group * CELLS + point: Fraction(weight, total) * channel.geometry.probability(point, cells[group])
+            group * CELLS + point: Fraction(weight, total) * geometry_of(channel).probability(point, cells[group])
             for group, (_, weight) in enumerate(sizes)
             for point in range(CELLS)
         }
@@ -126,7 +132,7 @@ def _group_by_length(metric: Metric, answer: object, coins: Coins) -> int:
     """Draw a group, but take the level that a short text needs."""
     channel, cells = _cells(metric, answer, coins)
     group = coins.below(len(cells)) if len(str(answer)) > 1 else 0
-    return group * channel.inputs + channel.geometry.perturb(cells[group], coins)
+    return group * channel.inputs + geometry_of(channel).perturb(cells[group], coins)
 
 
 def _only_levels_that_receive_more(metric: Metric, answer: object, coins: Coins) -> int:
@@ -178,7 +184,7 @@ class _NoLie(ProjectiveGeometry):
 
 def _with(kind: type[ProjectiveGeometry], metric: Metric, answer: object, coins: Coins) -> int:
     channel, cells = _cells(metric, answer, coins)
-    right = channel.geometry
+    right = geometry_of(channel)
     wrong = kind(right.inputs, right.prime, right.dimension, right.keep_numerator)
     return replace(channel, geometry=wrong).perturb(cells, coins)
 

@@ -286,7 +286,9 @@ def test_of_texts_only_those_that_the_registry_approves_are_published(folder: Pa
 def texts(metric: Metric) -> str:
     assert isinstance(metric.kind, Text)
     assert isinstance(metric.channel, GroupedGeometry)
-    devices = {(metric.kind.number_of(word),): 9000 for word in ("the", "zebra", "congratulations")}
+    devices: dict[tuple[int, ...], int] = {
+        (metric.kind.number_of(word),): 9000 for word in ("the", "zebra", "congratulations")
+    }
     counts = sampled_texts(metric.kind, metric.channel, devices, np.random.default_rng(7))
     symbols = np.flatnonzero(counts)
     about = json.loads(line(metric, DAYS[0], counts[symbols].tolist()))

@@ -45,7 +45,7 @@ def _line(metric: Metric, window: str, seed: int) -> str:
     domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
-    devices = {(domain.number_of(text),): count for text, count in PEOPLE.items()}
+    devices: dict[tuple[int, ...], int] = {(domain.number_of(text),): count for text, count in PEOPLE.items()}
     counts = sampled_texts(domain, channel, devices, np.random.default_rng(seed))
     symbols = np.flatnonzero(counts)
     line = {"metric": "word", "edition": metric.edition, "window": window, "closed": True}

@@ -80,7 +80,9 @@ def tallies() -> str:
     domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
-    devices = {(domain.number_of(text),): 60_000 if text == MARKUP else 30_000 for text in (*FORMULAS, *OTHERS)}
+    devices: dict[tuple[int, ...], int] = {
+        (domain.number_of(text),): 60_000 if text == MARKUP else 30_000 for text in (*FORMULAS, *OTHERS)
+    }
     counts = sampled_texts(domain, channel, devices, np.random.default_rng(1)).tolist()
     return line("word", counts) + line("choice", [10_000] * REGISTRY.metric("choice").channel.symbols)
 
