@@ -13,15 +13,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from client_sdk.protocol.channel import COIN_SCALE
-from client_sdk.protocol.mechanisms.grouped_geometry import CellPairs, GroupedGeometry
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from estimator.decoders import pair_geometry, projective_geometry, sampling
 from estimator.decoders.projective_geometry import Orthogonality
 from estimator.decoders.support import REMEMBERED, Support, support_counts
 from estimator.statistics.arrays import Counts
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,14 @@ class CellSupport:
 @lru_cache(maxsize=REMEMBERED)
 def cell_support(channel: GroupedGeometry) -> CellSupport:
     """Return how often reports support cells in any group of a channel."""
-    geometry = channel.geometry
-    if isinstance(geometry, CellPairs):
-        of_pair, other = geometry.blocks.support(Fraction(geometry.keep_numerator, COIN_SCALE))
-        own = other + (of_pair - other) * Fraction(2, geometry.drawn)  # two of the list's cells are drawn
-        support, points = Support(own, other), geometry.geometry
+    pairs = channel.pairs
+    if pairs is None:
+        points = cast("ProjectiveGeometry", channel.geometry)
+        support = projective_geometry.inverse(points).support
     else:
-        support, points = projective_geometry.inverse(geometry).support, geometry
+        points = pairs.geometry
+        of_pair, other = pairs.blocks.support(Fraction(pairs.keep_numerator, COIN_SCALE))
+        support = Support(other + (of_pair - other) * Fraction(2, pairs.drawn), other)  # two of m cells are drawn
     incidence = Orthogonality.from_channel(points)
     return CellSupport(support, incidence, channel.inputs, channel.dummies, channel.supported)
 
@@ -95,20 +100,21 @@ input.
 
 def group_sampler(channel: GroupedGeometry) -> GroupSampler:
     """Return a function that draws tallies of any group of a channel."""
-    geometry = channel.geometry
-    if not isinstance(geometry, CellPairs):
+    pairs = channel.pairs
+    if pairs is None:
+        geometry = cast("ProjectiveGeometry", channel.geometry)
         draw = sampling.by_blocks(geometry, sampling.of_geometry(geometry))
         return lambda inputs, devices, generator: draw(
             np.bincount(inputs, devices, channel.inputs).astype(np.int64), generator
         )
-    surplus, drawn = pair_geometry.surplus(geometry), geometry.drawn
+    surplus, drawn = pair_geometry.surplus(pairs), pairs.drawn
 
     def sample(inputs: Counts, devices: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(devices, surplus)
         lists = np.repeat(inputs, kept, axis=0)
         first, steps = generator.integers([[drawn], [drawn - 1]], size=(2, len(lists)))
         places = np.stack([first, (first + 1 + steps) % drawn], axis=1)
-        pairs = pair_geometry.point_vectors(geometry, np.take_along_axis(lists, places, axis=1))
-        return pair_geometry.tally_of_pairs(geometry, pairs, int(devices.sum() - kept.sum()), generator)
+        vectors = pair_geometry.point_vectors(pairs, np.take_along_axis(lists, places, axis=1))
+        return pair_geometry.tally_of_pairs(pairs, vectors, int(devices.sum() - kept.sum()), generator)
 
     return sample

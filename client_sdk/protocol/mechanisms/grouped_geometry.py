@@ -178,9 +178,14 @@ class GroupedGeometry(Channel):
         return self.geometry.symbols
 
     @property
+    def pairs(self) -> CellPairs | None:
+        """The `geometry` if an answer is a list of texts; None if it is one text."""
+        return self.geometry if isinstance(self.geometry, CellPairs) else None
+
+    @property
     def dummies(self) -> int:
         """The number of cells that are dummies: m, or 0 if an answer is one text."""
-        return self.geometry.drawn if isinstance(self.geometry, CellPairs) else 0
+        return 0 if self.pairs is None else self.pairs.drawn
 
     @property
     def supported(self) -> int:
