@@ -227,9 +227,9 @@ class Balanced:
 def support_counts(incidence: Incidence, counts: Counts) -> Counts:
     """Return the number of reports that support each value, shape (..., k).
 
-    If there are many symbols, these numbers are computed by Fourier transforms, and are then rounded
-    to integers. Beyond about 10**13 reports, the last digits are no longer exact, but the noise in
-    a tally is far larger than this error.
+    If there are many symbols, these numbers are computed by Fourier transforms, and are then
+    rounded to integers. Beyond about 10**13 reports, the last digits are no longer exact, but the
+    noise in a tally is far larger than this error.
 
     Args:
         incidence: the values that each symbol supports.

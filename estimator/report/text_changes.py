@@ -18,7 +18,9 @@ two texts with a probability of one over the number of cells, 2**17 by default. 
 same two texts usually have different cells, so these groups contradict the first one if the second
 text is common. If groups contradict each other about a named text in any window, the text's p-value
 is 1. The tests therefore raise false alarms at most 5% of the time, unless by chance a named text
-is in the same cell as a text that is not named, and the groups do not contradict each other.
+is in the same cell as a text that is not named, and the groups do not contradict each other. If
+answers are lists of texts, a cell on a line with two cells of a list has such an error, too, but a
+smaller one.
 
 **The error.** A device draws its group anew for every report, so the share of a text is estimated
 from the reports of different people in each window. If n reports are used, the selection of people
