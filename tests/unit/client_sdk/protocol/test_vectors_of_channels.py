@@ -157,7 +157,8 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))
         total = size + prime ** (dimension - 1)
-    if vector["mechanism"] == "pair-geometry":
+    is_of_lists = vector["mechanism"] == "grouped-geometry" and "drawn" in vector["integers"]
+    if vector["mechanism"] == "pair-geometry" or is_of_lists:
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         assert vector["integers"]["drawn"] == "2"
         size = 2 * prime ** (dimension - 2) + sum(prime**power for power in range(dimension - 2))
