@@ -12,7 +12,7 @@ from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.text import Text
 from estimator.discovery.power import OFTEN, Power, made_up_by_group, made_up_reports
 from estimator.discovery.texts import confirm, discover
-from tests.support.estimates.texts import drawn_tables, text_metric
+from tests.support.estimates.texts import drawn_tables, tables_of_lists, text_metric
 
 REPORTS = 200_000
 WORDS = {6: "zebras", 12: "abcdefghijkl"}
@@ -52,6 +52,24 @@ def test_the_least_share_is_found_nine_times_in_ten_and_half_of_it_seldom(metric
     assert least is not None
     assert detection_rate(metric, letters, least) >= 0.7  # 9 in 10 of 10 draws, less two standard errors
     assert detection_rate(metric, letters, least / 2) <= 0.5
+
+
+@pytest.mark.slow
+def test_the_least_share_of_lists_is_found_nine_times_in_ten_and_half_of_it_seldom() -> None:
+    metric = text_metric(cells=2**14, max_items=3)
+    domain, channel = parts(metric)
+    least = Power(domain, channel).least_share(6, REPORTS)
+    assert least is not None
+    rates = []
+    for share in (least, least / 2):
+        others = [text for text in people("", share) if text]
+        lists = list(zip(*[iter(others[:999])] * 3, strict=True))
+        having = round(REPORTS * share)
+        answers = {("zebras",): having} | dict.fromkeys(lists, (REPORTS - having) // len(lists))
+        runs = [discover(domain, tables_of_lists(metric, answers, seed)) for seed in range(DRAWS)]
+        rates.append(sum("zebras" in run.shares.labels for run in runs) / DRAWS)
+    assert rates[0] >= 0.7  # 9 in 10 of 10 draws, less two standard errors
+    assert rates[1] <= 0.5
 
 
 @pytest.mark.slow
