@@ -271,12 +271,9 @@ class Text(Kind):
         """The number of cells of a group, the last ones, that fill up lists and have no texts."""
         return self.max_items if self.max_items > 1 else 0
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[Any, ...]:
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[Any, ...]:  # noqa: ARG002 used by other kinds
         """Return, for each group, the cell of a text, or the cells of a list (see `encoded`)."""
-        numbers = self.numbers(answer)
-        if self.max_items == 1:
-            coins.below(1)  # without effect, but the test vectors request it
-        return self.encoded(numbers, inputs)
+        return self.encoded(self.numbers(answer), inputs)
 
     def encoded(self, numbers: Sequence[int], inputs: int) -> tuple[Any, ...]:
         """Return the channel's input for the integers of an answer's texts.
