@@ -34,7 +34,7 @@ class Clock:
         except Exception as error:  # noqa: BLE001 the clock belongs to the app, and may raise anything
             name = type(error).__name__
             raise ClockError(
-                f"the app's clock must return a number of Unix seconds, but raised {name}; correct it"
+                f"the app's clock must return a number of Unix seconds, but reading it raised {name}; correct it"
             ) from None
 
     def instant(self) -> float:

@@ -325,8 +325,8 @@ def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
     for name in list(raw) if isinstance(raw, dict) else []:
         values = table.take(name)
         if not METRIC_NAME.fullmatch(name) or not _are_values(values):
-            what = f"must list 1 to {MOST_STRATA} different values, each of letters, digits, '.', '_' and '-'"
-            table.mistake(name, f'{what}, such as platform = ["ios", "android"]')
+            what = f"must be a name with a list of 1 to {MOST_STRATA} different values, each of letters, digits"
+            table.mistake(name, f"""{what}, '.', '_' and '-', such as platform = ["ios", "android"]""")
         else:
             read[name] = tuple(values)
     return read

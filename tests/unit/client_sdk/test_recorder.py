@@ -35,7 +35,7 @@ EACH = pytest.mark.parametrize(("name", "clock"), WRONG)
 
 @EACH
 def test_what_a_clock_gave_instead_of_seconds_is_named(name: str, clock: Clock) -> None:
-    with pytest.raises(ClockError, match=rf"must return a number of Unix seconds, but raised {name}"):
+    with pytest.raises(ClockError, match=rf"must return a number of Unix seconds, but reading it raised {name}"):
         OfHost(clock)()
 
 
@@ -48,7 +48,7 @@ def test_any_number_is_taken_as_seconds(now: Any) -> None:
 def test_an_app_is_told_of_its_clock_and_not_of_its_files(
     name: str, clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sentence = f"the app's clock must return a number of Unix seconds, but raised {name}; correct it"
+    sentence = f"the app's clock must return a number of Unix seconds, but reading it raised {name}; correct it"
     with telemetry(tmp_path, clock=clock, transport=ScriptedTransport()) as device:
         assert device.flush(timeout_s=60).outcome is FlushOutcome.UNAVAILABLE
         assert device.problem == sentence
