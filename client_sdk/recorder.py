@@ -105,7 +105,7 @@ class Recorder:
     def _conclude_late(
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
-        """In the ledger thread, note the outcome of an answer that was stored too late."""
+        """In the ledger thread, note the outcome of an answer for which `record` did not wait."""
         recorded = result.recorded if isinstance(result, LedgerError) else result
         self._announce(process, definition, departure, recorded)
         process.uploader.go_on()

@@ -40,8 +40,8 @@ class Telemetry(Gathering, Consenting):
     ``strict``, a wrong metric name or an invalid answer raises no error; only methods that act for
     the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the object.
     After a fork, both parent and child may use it, and several processes may share a ``data_dir``.
-    Without consent, nothing is recorded, stored or sent. A helper process (see ``sender``) ends,
-    but its last request may still arrive.
+    Without consent, nothing is recorded, stored or sent. A helper process of an earlier program
+    (see ``sender``) ends, but its last request may still arrive.
 
     Used in a ``with`` statement, the object is closed at the end of the block. If it is
     garbage-collected, it closes without waiting.
@@ -96,9 +96,10 @@ class Telemetry(Gathering, Consenting):
             clock: returns Unix seconds.
             coins: the source of randomness. Only tests replace it, together with ``transport``.
             upload_key: the secret that the collector requires. It is the same on every device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine. In a
-                network that is not yours, anyone on the path could read and answer the uploads.
-            transport: an object that sends uploads in place of the SDK, without ``upload_key``. Its
+            allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
+                only within your own network, because anyone on the path can read and answer the
+                uploads.
+            transport: an object that replaces HTTP and sends uploads, without ``upload_key``. Its
                 ``post(body)`` returns a `client_sdk.Reply`, or None if there is no response.
             on_budget: called soon after a fraction of the lifetime budget has been spent. Its
                 arguments are the fraction and a `BudgetStatus`. It is called once per fraction and

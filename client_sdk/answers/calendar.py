@@ -57,7 +57,7 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
         registry: the questions.
         instant_s: the ledger's time, in Unix seconds. It follows the device's clock, but never goes
             back.
-        releases: the Unix times at which reports of ended windows will be sent.
+        releases: the Unix times at which held-back reports will be sent.
 
     """
     metrics = registry.metrics.values()

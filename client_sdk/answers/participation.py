@@ -51,7 +51,7 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge the questions that this device answers in a window, unless they are already charged.
+    """Charge the questions that this device answers in a window, once for each window.
 
     Args:
         connection: the ledger, within a write transaction of the caller.

@@ -49,7 +49,7 @@ CALL_S = 5.0
 database takes less time."""
 
 HELD_S = CALL_S + 2.0
-"""How long even a flush does not send a placeholder, so that the answer can replace it first."""
+"""How long a placeholder is held back, even from a flush, so that the answer can replace it."""
 
 CLAIM_S = 1.0
 """How long `Provider.provide` waits for the transaction that claims the window. Opening a ledger

@@ -28,7 +28,7 @@ CLOCK_BACK_S = 86_400
 caught up. A larger correction could let the device spend its budget twice."""
 
 NOTED_S = 3600
-"""The minimum pause between two updates of the ledger's stored time. Windows begin on the hour."""
+"""One hour. The ledger's time is stored at most once in each hour; windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""

@@ -52,7 +52,7 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Store a problem and its time; if ``sentence`` is None, delete the stored problem.
+    """Store a problem and the ledger's time; if ``sentence`` is None, delete the stored problem.
 
     After opting out, when there is no secret, nothing is stored.
     """

@@ -119,7 +119,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether any charge has no report in the ledger, either waiting or sent."""
+    """Whether the report of any charge is missing, because it was erased or dropped."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -135,9 +135,9 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of ended windows by sums.
 
-    Some periods (days, weeks or months) can still be charged. Each sum has the first day of such a
-    period as its day. A charge on another day is added to the sum of the latest such day before it,
-    which is in the same periods. For instance, if today is Thursday the 10th, a charge of Tuesday
+    The day of a sum is the first day of a period (a day, week or month) that can still be charged,
+    or `OVER`. A charge on another day is added to the sum of the latest such day before it, which
+    is in the same periods. For instance, if today is Thursday the 10th, a charge of Tuesday
     is added to the sum of Monday, the first day of the week.
 
     Args:

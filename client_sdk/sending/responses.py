@@ -1,4 +1,4 @@
-"""Decides from the response whether an upload is settled, rejected or sent again. Does no IO.
+"""Decides from the response whether an upload is acknowledged, rejected or sent again.
 
 An upload is given up only if the response proves that the collector itself rejects these bytes. Any
 other response may come from another server on the way, such as a proxy or a Wi-Fi login page, and

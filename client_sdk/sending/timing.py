@@ -31,9 +31,10 @@ LONGEST_REST_S = 3600.0
 
 
 LIFE_S = 120.0
-"""How long a helper runs, not counting its last request. A report is due within a minute. If it
-becomes due during a request, which takes at most a minute, it is due within another minute. If
-reports are due later than this, another helper sends them."""
+"""How long a helper runs, not counting its last request. It sends the reports that are due in this
+time. A report is due within a minute. If it becomes due during a request, which takes at most a
+minute, it gets a new random time within another minute. If reports are due later than this, another
+helper sends them."""
 
 HEAD_START_S = 2.0
 """How long a program that uses a helper waits before it sends what earlier programs have left. Most

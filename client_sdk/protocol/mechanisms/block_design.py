@@ -1,4 +1,4 @@
-"""Block designs: a report names a block of d values, which is likely to contain the answer.
+"""Block designs: a report names a block of d values, more likely one that contains the answer.
 
 The values are 0..v-1. A *base block* is a fixed set of d values. If the same shift is added to all
 its values, modulo v, the result is a *block*, and each symbol represents one block. For example,

@@ -1,4 +1,4 @@
-"""Cyclic designs: a report names a block of d values, which is likely to contain the answer.
+"""Cyclic designs: a report names a block of d values, more likely one that contains the answer.
 
 The values are 0..k-1. A block consists of the values of a base block, each plus the same shift,
 modulo k. Base blocks are pseudo-random, and equally likely. `block_design` defines the

@@ -51,8 +51,8 @@ CENTER_BITS = 46
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""The noise beyond a size is negligible if its total probability is below this share of delta. The
-noise is cut off at the smallest such size plus the length of the range."""
+"""The noise beyond some size is negligible if its total probability is below this share of delta.
+The noise is cut off at the smallest such size plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Optimal mean: a report is likely within a band that moves with the answer, in uneven steps.
+"""Optimal mean: a symbol is more likely in a band that moves with the answer, in uneven steps.
 
 The channel is derived in ``docs/research/mechanisms.md``. The estimated mean is the average of the
 reports' *scores*, one score for each symbol. Among the channels within epsilon with which this

@@ -1,4 +1,4 @@
-"""Describes a change to a registry, which reports it separates, and what they cost.
+"""Describes a change to a registry, including which reports it separates and what they cost.
 
 The old registry is read from a file, or from a file in a git revision.
 """

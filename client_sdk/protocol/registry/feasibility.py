@@ -53,7 +53,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of the answers that ``most`` can pay for, and of at least one answer."""
+        """Return the cost of the answers that ``most`` can pay for, or of one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 

@@ -190,7 +190,7 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a TOML string; if possible, it has several lines, so that it can be reviewed."""
+    """Return a text as a TOML string, with several lines if possible, for reviewers."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)

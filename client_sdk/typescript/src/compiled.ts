@@ -22,7 +22,7 @@ export interface DomainDefinition {
   readonly scale?: string;
   readonly max_items?: number;
   readonly prototypes?: string;
-  /** For a pair of a group and a number: how many grid points there are, to one of which the number is rounded. */
+  /** For a pair of a group and a number: the number of grid points. The pair's number is rounded to one of them. */
   readonly points?: number;
   readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
 }

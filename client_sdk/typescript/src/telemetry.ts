@@ -108,8 +108,8 @@ const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 const NANOS = 1e9;
 
 /**
- * How long a function passed to `provide` may take, and for how long even a flush does not send the report with the
- * random answer that the function's result may replace.
+ * How long a function passed to `provide` may take, and how long the report with a random answer, which the function's
+ * result may replace, is held back even from a flush.
  */
 const CALL_MS = 5_000;
 const HELD_S = 7;
