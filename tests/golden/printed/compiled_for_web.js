@@ -331,7 +331,7 @@ const registry = {
    "consent.variable_on": "Die Telemetrie ist für diesen Lauf eingeschaltet, weil {by} auf 1 gesetzt ist.",
    "consent.suppressed": "Die Telemetrie ist für diesen Lauf unterdrückt, weil {by} gesetzt ist.",
    "consent.machine": "Die Telemetrie ist auf diesem Rechner unterdrückt, weil es {by} gibt.",
-   "consent.changed": "Seit Ihrer Zustimmung am {by} hat {app} die Grenze dessen erhöht, was verraten werden darf, oder sendet die Meldungen an eine andere Adresse. Bis Sie entscheiden, wird nichts gemeldet. Gefragt wird:",
+   "consent.changed": "Seit Ihrer Zustimmung am {by} hat {app} die Grenze dessen erhöht, was verraten werden darf, oder sendet die Meldungen an eine andere Adresse. Bis Sie über diese Fragen entscheiden, wird nichts gemeldet:",
    "consent.withheld": "Ausgeschaltet, bis Sie zustimmen: {metrics}.",
    "consent.stored": "Ihre Entscheidung ist gespeichert.",
    "consent.forgotten": "Was über Ihre Antworten gespeichert war, ist gelöscht.",

@@ -195,12 +195,24 @@ DISCLOSED = "* What sending a report reveals: that "
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (BOOLEAN, "the application recorded something for this question on that day, which may depend on what you did"),
-        (COUNT, "something was counted on that day. If nothing is counted, nothing is sent"),
-        (BOOLEAN | {"fill_in": True, "window": "week"}, "the application ran in that week, and nothing else"),
-        (COUNT | {"fill_in": True, "fill_value": 0}, "the application ran on that day, and nothing else"),
-        (ACTIVITY | {"fill_in": True}, "the application ran on that day, and nothing else"),
-        (ACTIVITY, "the application was used on that day"),
+        (
+            BOOLEAN,
+            (
+                "the application recorded something for this question on the day that the report names. "
+                "Whether it recorded anything may depend on what you did"
+            ),
+        ),
+        (COUNT, "something was counted on the day that the report names. If nothing is counted, nothing is sent"),
+        (
+            BOOLEAN | {"fill_in": True, "window": "week"},
+            "the application ran in the week that the report names, and nothing else",
+        ),
+        (
+            COUNT | {"fill_in": True, "fill_value": 0},
+            "the application ran on the day that the report names, and nothing else",
+        ),
+        (ACTIVITY | {"fill_in": True}, "the application ran on the day that the report names, and nothing else"),
+        (ACTIVITY, "the application was used on the day that the report names"),
     ],
 )
 def test_of_every_metric_the_page_says_what_an_answer_tells_by_being_sent(fields: dict[str, Field], words: str) -> None:
@@ -231,7 +243,7 @@ def test_the_page_says_which_true_answers_stand_on_the_disk_of_the_device(fields
 def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
     page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
     assert "on how many of the last 28 days, up to the end of a week, the application was used" in page
-    disclosure = "What sending a report reveals: that the application was used in that week"
+    disclosure = "What sending a report reveals: that the application was used in the week that the report names"
     assert disclosure in page
     assert disclosure not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
     assert "your device stores: the days of use, until they no longer count or you opt out" in page
@@ -257,7 +269,7 @@ def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells
     assert "a randomized number, one of 3,541. Several texts can have the same number" in page
     assert "which of 16 ways to number texts was chosen. This choice reveals nothing about your text" in page
     assert "texts that many people have in common, and how common any given text is" in page
-    assert "In the totals of all devices, a text that only one person has can be found only by coincidence" in page
+    assert "a text that just one person has does not stand out, and is found only by chance" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
     assert "the first 12 letters of each of at most 3 texts; the texts themselves stay on the device" in named
     assert "which of 2 ways to number texts" in named
@@ -277,7 +289,7 @@ def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
     assert about in vector
     assert about in crosses
     assert "a list of 19 numbers roughly points" in vector
-    assert "one of these, chosen at random, together with the value to predict" in crosses
+    assert "one of these features, chosen at random, together with the value to predict" in crosses
     assert "the others stay on the device" in crosses
 
 
