@@ -157,6 +157,6 @@ def _verdicts(cells: list[Cell]) -> str:
     return (
         f"False strings per list, as a mean over all rows (at most {worst.false:.2f} in a row): "
         + verdict(false <= FALSE_STRINGS, f"{false:.3f}", f"≤ {FALSE_STRINGS:g}")
-        + "\nPart of the listed true strings whose share lies within its interval, over all rows: "
+        + "\nProportion of the listed true strings whose share lies within its interval, over all rows: "
         + verdict(held >= HELD, f"{held:.3f}", f"≥ {HELD:g}")
     )
