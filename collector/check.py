@@ -343,4 +343,5 @@ def _editions(opened: RedisStore, registry: Registry, grace_s: int) -> Iterator[
             ),
         )
     if counted <= known:
-        yield CheckResult(Level.OK, "editions", f"the registry contains all editions that have tallies: {len(counted)}")
+        tallied = f"the store has tallies of {plural(len(counted), 'question edition')}"
+        yield CheckResult(Level.OK, "editions", f"{tallied}; the registry or its history contains each of them")

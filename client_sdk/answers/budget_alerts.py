@@ -28,7 +28,7 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
     try:
         fractions = sorted({float(fraction) for fraction in warn_at})
     except (TypeError, ValueError):
-        raise TypeError("warn_at must be a list of numbers, such as (0.8, 0.95)") from None
+        raise TypeError("warn_at must contain numbers, such as (0.8, 0.95)") from None
     if not all(0 < fraction <= 1 for fraction in fractions):
         raise ValueError("warn_at must contain fractions of the lifetime budget, above 0 and at most 1")
     return fractions
@@ -41,7 +41,7 @@ class BudgetWatch:
         """Store the app's callback, and the fractions of the lifetime budget at which to call it.
 
         Raises:
-            TypeError: if the fractions are not a list of numbers.
+            TypeError: if a fraction is not a number.
             ValueError: if a fraction is not above 0 or is above 1.
 
         """

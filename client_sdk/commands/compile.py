@@ -120,7 +120,8 @@ def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
 def refusals(registry: Registry, target: Target) -> Iterator[str]:
     """Yield a sentence for each feature of a registry that the target cannot provide."""
     if registry.budget.strategy is not Strategy.SPLIT:
-        yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, which this SDK cannot store; remove it'
+        strategy = f'[budget] strategy = "{registry.budget.strategy}"'
+        yield f"{strategy} needs a secret, which this SDK cannot store; remove the strategy"
     yield from refused_metrics(registry)
     if target is Target.WEB:
         yield from _unstated_year(registry.budget)

@@ -233,7 +233,7 @@ def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> N
     """Start with the readable part of a damaged store. Missing data is lost for good.
 
     The unreadable part of an embedded store is cut off. Copy the directory first if anyone needs to
-    examine it. In a cluster, shards whose servers came back empty start over.
+    examine it. In a cluster, a shard whose server lost its data starts again without data.
     """
     with contextlib.ExitStack() as stack:
         losses, url = [], redis_url

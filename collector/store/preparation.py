@@ -107,9 +107,9 @@ def require_app(owner: str | None, app: str) -> None:
     """
     if owner not in (None, app):
         raise ConfigError(
-            f"the store belongs to the app {owner}, but the registry to {app}, whose reports would be "
-            f"added to the same tallies: give the registry of {owner}, or another store. If the app was renamed, start "
-            "once with --rename-app"
+            f"the store belongs to the app {owner}, but the registry belongs to {app}. Reports of both apps would be "
+            f"added to the same tallies: start with the registry of {owner}, or with another store. If the app was "
+            "renamed, start once with --rename-app"
         )
 
 

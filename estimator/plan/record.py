@@ -188,7 +188,7 @@ def _model(registry: Registry) -> dict[str, Any]:
         ),
         "actors": _listed(
             (
-                "The device sees the answers, randomizes them, and enforces the ceilings.",
+                "The device sees the answers, randomizes them, and enforces its budget's ceilings.",
                 "The collector sees perturbed reports, and may link those of a device. The parameters allow for this.",
                 "A relay, if there is one, sees network addresses and perturbed reports for some seconds.",
                 "Analysts and the public see statistics of closed windows.",

@@ -219,8 +219,8 @@ class Changes(Tested, frozen=True, kw_only=True):
     found: Annotated[
         tuple[Change, ...],
         says(
-            "the figures that changed or may have changed, each with its clearest test. The clearest changes come "
-            "first."
+            "the figures that changed or may have changed, each with the kind of change that describes it best. They "
+            "are sorted by corrected p-value."
         ),
     ] = ()
     untested: Annotated[tuple[str, ...], says("the statistics of the question that are not tested for changes.")] = ()

@@ -208,7 +208,7 @@ def test_beyond_epsilon_1_the_textbook_would_break_its_promise(epsilon: str, del
 def test_noise_that_would_need_too_many_places_or_too_fine_weights_is_refused() -> None:
     with pytest.raises(ValueError, match="too large for a tally; raise epsilon or delta"):
         Gaussian.within(request("0.001"), Fraction("1e-9"))
-    with pytest.raises(ValueError, match="too small for its integer probabilities; raise delta"):
+    with pytest.raises(ValueError, match="too small for noise with 64-bit probabilities; raise delta"):
         Gaussian.within(request("1"), Fraction(1, 2**CENTER_BITS))
 
 

@@ -134,7 +134,7 @@ VALUES: Final = Key(
 def _read_other(table: TomlTable, key: Key, before: Mapping[str, Any]) -> str | None:
     values, other = before["values"], table.text(key.name)
     if other and values is not None and other not in values:
-        table.mistake(key.name, f"must be one of values{suggestion(other, values)}")
+        table.mistake(key.name, f"must be one of the listed values{suggestion(other, values)}")
         return None
     return other or None
 

@@ -98,7 +98,7 @@ class Gaussian(AdditiveNoise):
 
         """
         if delta * 2**CENTER_BITS < 1 / NEGLIGIBLE:
-            raise ValueError(f"delta {float(delta):g} is too small for its integer probabilities; raise delta")
+            raise ValueError(f"delta {float(delta):g} is too small for noise with 64-bit probabilities; raise delta")
 
         # rounded down, so that its logarithm is not above epsilon
         odds = Fraction(int(epsilon.odds * COIN_SCALE), COIN_SCALE)

@@ -354,7 +354,7 @@ def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tup
 
     A browser may delete its storage, and with it the secret from which the answers are drawn.
     """
-    problem = "needs a secret, which browsers may delete; remove it, or remove web_year from [budget]"
+    problem = "needs a secret, which browsers may delete; remove permanent_epsilon, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 

@@ -176,7 +176,7 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
         seen = "none" if clip.smallest_change is None else f"+{size_of(clip.smallest_change, power=2)}%"
         yield f"  {clip.high:17,.10g} {bias:>10} {size_of(clip.noise):>10} {size_of(clip.error):>10} {seen:>13}"
     best, behind = next(clip for clip in clips if clip.is_best), f" {unit}" if unit else ""
-    off = f"its mean is about {size_of(best.error)}{behind} off the mean of all numbers"
+    off = f"the estimated mean is about {size_of(best.error)}{behind} off the mean of all numbers"
     yield from wrapped(f"recommended: count up to {best.high:,.10g}{behind}; {off}", WIDTH, "  ", "  ")
 
 

@@ -266,7 +266,7 @@ def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) ->
         assert 50 < best["high"] < 400
         assert clips[-1]["high"] == 1000
         shown = " ".join(_run(path, "--population", 8000, *source).stdout.split())
-        assert f"recommended: count up to {best['high']:,.0f} ms; its mean is about " in shown
+        assert f"recommended: count up to {best['high']:,.0f} ms; the estimated mean is about " in shown
     path.write_text(registry_text(times=NUMBER), encoding="utf-8")
     assert "has no tally of a number whose distribution" in _run(path, "--population", 8000, "--pilot", pilot).stderr
 

@@ -86,7 +86,7 @@ def test_a_text_that_is_not_listed_is_in_no_error() -> None:
 
 
 def test_other_of_a_set_is_one_of_its_values_and_part_of_the_edition() -> None:
-    assert mistakes(m=SET | {"other": "d"})["metric.m.other"].startswith("must be one of values")
+    assert mistakes(m=SET | {"other": "d"})["metric.m.other"].startswith("must be one of the listed values")
     editions = {metric().edition, *(metric(other=value).edition for value in VALUES)}
     assert len(editions) == 4
     assert OTHER.definition == {"values": [*VALUES], "max_items": 2, "other": "c"}
