@@ -1,4 +1,4 @@
-"""The workers' counters: integers of 64 bits in shared memory, in one row for each worker.
+"""The workers' counters: 64-bit integers in shared memory, with one row per worker.
 
 To count, a worker adds to an integer in shared memory. This needs no message and no system call. A
 worker owns its row as long as it lives. When the worker dies, its replacement continues in the same

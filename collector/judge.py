@@ -60,7 +60,7 @@ class TallyLabel(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """The number of reports that may be counted under one name until the end of a day.
+    """The number of reports that one upload key or relay key may add until the end of a day.
 
     Attributes:
         name: the owner of the allowance, which is the name of an upload key or a relay key.

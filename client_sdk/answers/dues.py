@@ -131,7 +131,7 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop held-back reports of metrics that are no longer asked, and count the dropped reports."""
+    """Drop and count reports with a release time whose questions are no longer asked."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

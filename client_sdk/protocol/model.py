@@ -152,7 +152,7 @@ class Observation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The keys of an answer, which are the names of the features, and ``label``."""
+        """The keys of an answer: the names of the features, followed by ``label``."""
         return (*(feature.name for feature in self.features), LABEL)
 
     @property

@@ -61,7 +61,7 @@ NORM: Final = Key(
 
 
 class Ball(Kind):
-    """The base class for vectors of at most a given norm. The encoding draws no coins.
+    """The base class for vectors of at most a given norm. Encoding them needs no randomness.
 
     Attributes:
         length: the number of coordinates, from 1 to `MAX_LENGTH`.

@@ -59,13 +59,13 @@ class Window:
 
     @classmethod
     def at(cls, kind: WindowKind, instant_s: float) -> "Window":
-        """Return the window of a kind that contains an instant, given in Unix seconds."""
+        """Return the day, week or month that contains an instant, given in Unix seconds."""
         # without // 1, fromtimestamp would round the last half microsecond of a day up
         return cls.on(kind, datetime.fromtimestamp(instant_s // 1, UTC).date())
 
     @classmethod
     def on(cls, kind: WindowKind, day: date) -> "Window":
-        """Return the window of a kind that contains a UTC day."""
+        """Return the window that contains a UTC day: the day itself, its week or its month."""
         if kind is WindowKind.WEEK:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:

@@ -99,7 +99,8 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
 
     ``run`` runs a function in a transaction, and ``look`` is the function that finds the upload.
     ``before`` is called between this transaction and the request. Before the outcome is applied,
-    ``note`` gets the upload's id, the response, the outcome and a sentence for developers.
+    ``note`` is called with the upload's id, the response, the outcome and a sentence that tells
+    developers about a problem, if there is one.
     """
     parcel, found = run(look)
     before()

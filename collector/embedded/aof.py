@@ -103,7 +103,7 @@ def _length(file: IO[bytes], kind: bytes) -> int | None:
 
 
 class Reach(NamedTuple):
-    """The first part of an increment, which is known to be intact.
+    """The part at the start of an increment that is known to be intact.
 
     Attributes:
         size: the length of this part in bytes.

@@ -117,11 +117,11 @@ Every bucket can have eight buckets below it. On the lowest level alone, the buc
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""The number of seconds for which the store keeps the number of charged reports after the
-allowance's day has ended.
+"""How many seconds the store keeps a day's count of reports after the end of this day.
 
-Even if the store's clock is almost a day ahead of the collector's, this number does not expire
-before the day has ended for the collector.
+The count is compared with the allowance of an upload key or a relay key. Even if the store's clock
+is almost a day ahead of the collector's, the count does not expire before the day has ended
+for the collector.
 """
 
 FIRST_ADDITION = 11
@@ -215,7 +215,8 @@ for latest in string.gmatch(ends, '%d+') do
   while true do
     local member = redis.call('ZRANGEBYLEX', there, '[' .. id, '+', 'LIMIT', 0, 1)[1]
     if member and string.sub(member, 1, {ID_BYTES}) == id then
-      -- Because of this write, the collector waits for the replicas, which then also have the first attempt.
+      -- The collector waits until replicas have this write. They then also have the earlier write that
+      -- counted the upload.
       redis.call('INCR', shard .. 'duplicates')
       return '{chr(DUPLICATE)}' .. string.sub(member, {ID_BYTES + 1})
     end

@@ -1,8 +1,8 @@
 """The shards of a store on Redis or Valkey. Sends them commands, and detects lost shards.
 
-A shard is one part of a store. It consists of keys that are always on the same server. A shard that
-was emptied or replaced does not have the store's name. Results that combine all shards are then
-incomplete, so this module checks the names.
+A shard is one part of a store. It consists of keys that are always on the same server. One of these
+keys contains the store's name. In a shard that was emptied or replaced, the name is missing.
+Results that combine all shards are then incomplete, so this module checks the names.
 
 All operations on a store send their commands through this module: counting and reading
 (`RedisStore`), preparation, backups, retirement and checks.

@@ -192,7 +192,7 @@ class Analysis(ABC, Generic[K]):
         return np.array([0.0, 1.0])
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
-        """Return the scores of symbols that estimate the mean answer.
+        """Return a score for each symbol. The mean score estimates the mean answer.
 
         Args:
             inverse: the inverse of the channel. If the channel has several steps, this may be the

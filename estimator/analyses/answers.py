@@ -325,10 +325,10 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def positions(self) -> Floats | None:
-        """For each input, the estimated size of a set whose drawn element is this input.
+        """The estimates of a set's size, one for each input.
 
-        It is the maximum size for a value, and 0 for a dummy. The mean over all reports estimates
-        the mean size of sets.
+        If the drawn element is a value, the estimate is the maximum size. If it is a dummy, the
+        estimate is 0. The mean of these estimates over all reports estimates the mean size of sets.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))

@@ -105,8 +105,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
         """Return three mean squared scores of a report, for the share of a group.
 
-        The first is the largest mean square if the sender is in the group. The second and third are
-        the largest and the average mean square if the sender is not in the group.
+        A report's mean square depends on the sender's input. The first figure is the largest mean
+        square of the inputs in the group. The second and third are the largest and the average mean
+        square of the inputs outside the group.
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)

@@ -147,7 +147,7 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Return the answers and inputs of a metric for which the audit runs the SDK's code.
+        """Choose answers and inputs of a metric. The audit runs the SDK's code for them.
 
         Rounding a number with exact fractions is slow, and the coins for a number have about a
         thousand outcomes. The encoding runs for all chosen numbers. All steps run only for numbers

@@ -162,8 +162,8 @@ def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
     """Check that each upload has as many reports as the verdict in the script is about.
 
     Raises:
-        NotSupportedError: if the number differs. The program then divides reports among uploads in
-            another way, and the verdict does not fit.
+        NotSupportedError: if the number differs. The program then divides reports among uploads
+            differently from the script, so the script's verdict cannot be used.
 
     """
     for request, script in received:

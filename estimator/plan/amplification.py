@@ -136,7 +136,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem is about a sample
     of fixed size that is drawn without replacement, and about data sets that differ in one answer.
     It applies here if each device tosses a secret coin whose probability does not depend on the
-    device's answers. All sets with the same number of selected devices are then equally likely.
+    device's answers. All sets of selected devices that have the same size are then equally likely.
 
     Args:
         epsilon: the epsilon of the tally for an attacker who knows the selected devices.

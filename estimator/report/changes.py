@@ -14,8 +14,8 @@ of a change. Each shape is a weighted sum of the windows' figures, with weights 
 Errors and intervals of these sums are valid for any overlap of people
 (`estimator.report.same_people`). The p-value is the smallest significance level at which such an
 interval excludes 0. Its computation assumes that the interval widens with the confidence in the
-same way as a normal interval. Simultaneous intervals (``--with simultaneous``) make the intervals
-and p-values of changes conservative. With two windows, the three shapes are the same.
+same way as a normal interval. With ``--with simultaneous``, intervals and p-values of changes are
+conservative. With two windows, the three shapes are the same.
 
 A report tests many figures together, and by chance alone, some of them would appear to have
 changed. P-values are therefore corrected for all comparisons. All questions have the same weight,

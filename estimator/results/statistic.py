@@ -195,7 +195,7 @@ class Statistic:
         is_followed_by_counts: whether changes of the figures between windows are tested with the
             counts of symbols, which the estimates of some questions contain.
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
-            a text are tested unless it is hashed to the same cell as another named text.
+            a text's share are tested unless another named text is in the same hash cell.
         untested: the name of the statistic in the report's list of figures that are not tested for
             changes; empty if the list leaves it out.
         within: for figures that describe only the devices with certain answers, the function that

@@ -5,9 +5,9 @@ labeled vectors, called *prototypes*. The device reports the label of the neares
 value of a category. It reports nothing else about the app's vector.
 
 The result is exact and the same on every machine. Each number is converted to the nearest 64-bit
-float, and rounded half to even to a multiple of 2**-24, which is called a step of the grid. The
-nearest prototype is the one with the minimum squared Euclidean distance, computed in integers. If
-several prototypes are equally near, the first one is chosen.
+float. This float is rounded half to even to the grid, which consists of the multiples of 2**-24.
+The nearest prototype is the one with the minimum squared Euclidean distance, computed in integers.
+If several prototypes are equally near, the first one is chosen.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A set is padded with *dummies*, which represent no value, until it has ``max_items`` elements. The
 channel draws one of these elements, and reports it (`client_sdk.protocol.mechanisms.drawn_member`).
-If the channel has no inputs for dummies, the set is instead encoded as a list that says, for each
+If the mechanism cannot report dummies, the set is instead encoded as a list that says, for each
 value, whether it is a member. The channel then draws one value, and reports whether it is a member
 (`one_of`).
 """

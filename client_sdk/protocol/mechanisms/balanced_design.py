@@ -4,11 +4,11 @@ A report names a block, which is a set of s of the values 0..v-1. Blocks that co
 more likely than others. There are k possible answers. If v is above k, the other v - k values are
 never answers. `block_design` defines the probabilities.
 
-Every value is in equally many blocks, and so is every pair of values. Therefore the variance of an
-estimated share is *exactly* the same as if every set of s values were a block (subset selection).
-If v is k and s is the best size, no channel has a smaller variance (Ye & Barg 2018). If v is a
-prime slightly above k, the variance is about 1 + 2 (v - k) / k**2 times as large, but there are
-fewer symbols.
+All values are in the same number of blocks. All pairs of values are also in the same number of
+blocks. Therefore the variance of an estimated share is *exactly* the same as if every set of s
+values were a block (subset selection). If v is k and s is the best size, no channel has a smaller
+variance (Ye & Barg 2018). If v is a prime slightly above k, the variance is about 1 +
+2 (v - k) / k**2 times as large, but there are fewer symbols.
 
 `balanced_choice` considers the designs with at most `MAX_SYMBOLS` symbols. Among the designs whose
 variance exceeds the minimum over all channels by at most one part in `TOLERANCE`, it returns the

@@ -51,8 +51,8 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
     "Systems of distinct representatives and linear algebra"; Bareiss 1968). Of all columns that may
     enter the basis, the one with the largest sum is chosen, because this rule takes few pivots.
-    After a pivot without progress, the first of these columns is chosen instead, because the rule
-    of least indices cannot cycle (Bland 1977, "New finite pivoting rules for the simplex method",
+    After a pivot without progress, the first column that may enter is chosen instead. With this
+    rule, the method cannot cycle (Bland 1977, "New finite pivoting rules for the simplex method",
     theorem 3.1). Therefore the search always ends, and it returns the same solution on every
     machine.
 
@@ -139,8 +139,9 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
     """Return the values 0..v-1, sorted so that the s members of a starter come before all others.
 
     If v is prime, the values are listed coset by coset, for the group of units u with u**order = 1.
-    The cosets are sorted by their smallest values. The value 0 is in none of them. It comes first
-    if the order is above 1 and s is one more than a multiple of the order, and otherwise last.
+    The cosets are sorted by their smallest values. The value 0 is in none of them. If
+    the order of the group is above 1, and s is one more than a multiple of this order, then 0 is
+    the first value. Otherwise it is the last.
 
     If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The result is a
     list of 64-bit big-endian integers (words), one for each value. The values are sorted by their

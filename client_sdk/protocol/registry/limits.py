@@ -28,8 +28,8 @@ REPORT_ODDS: Final = 9
 1."""
 
 SENSITIVE_ODDS: Final = 3
-"""The same limit for a report on a sensitive question, which may raise the odds to at most 3 to
-1."""
+"""The limit on one report for a sensitive question. The report may raise the odds between two
+answers from 1 to 1 to at most 3 to 1."""
 
 YEAR_NANOS: Final = 5 * NANOS
 """The maximum epsilon in a year, in billionths. It can raise even odds to 149 to 1."""

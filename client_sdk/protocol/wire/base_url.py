@@ -14,8 +14,8 @@ _THIS_MACHINE = rf"localhost|127(\.{_BYTE}){{3}}|::1"
 section 3.2.1.3; RFC 4291, section 2.5.3).
 
 According to RFC 6761, ``app.localhost`` and ``localhost.`` are also on this machine. But glibc
-looks them up on the network's name server, which can direct the requests to another machine. The
-same is true of ``127.0.0.999``.
+looks them up on the network's name server, which can direct the requests to another machine. It
+also looks up ``127.0.0.999`` there.
 """
 
 

@@ -63,7 +63,7 @@ be noise around a true variance of 0. Any correlation is then possible (Fieller 
 """
 
 STEP: Final = 1e-4
-"""The difference of correlations that is used to compute the slope of the AUC numerically."""
+"""The step in the correlation for computing the slope of the AUC as a difference quotient."""
 
 LEAST_CORRELATION: Final = 0.01
 """The correlation of score and label that is assumed if the estimate is smaller or hidden by noise.

@@ -101,7 +101,7 @@ class MetricView:
 
     @property
     def title(self) -> str:
-        """The title of the question, which people read."""
+        """The human-readable title of the question."""
         return self.metric.title
 
     @property
