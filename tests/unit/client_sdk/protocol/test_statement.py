@@ -290,7 +290,7 @@ def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
     assert about in crosses
     assert "a list of 19 numbers roughly points" in vector
     assert "one of these features, chosen at random, together with the value to predict" in crosses
-    assert "the others stay on the device" in crosses
+    assert "the other features stay on the device" in crosses
 
 
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:
