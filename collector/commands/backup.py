@@ -175,7 +175,7 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
     """
     if owner is not None and served is not None and served != owner:
         raise BackupError(
-            f"{what} belongs to the app {owner}, but the registry to {served}: give the registry of {owner}, "
+            f"{what} belongs to the app {owner}, but the registry belongs to {served}: use the registry of {owner}, "
             "or omit --registry"
         )
 

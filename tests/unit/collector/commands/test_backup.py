@@ -47,7 +47,7 @@ def test_a_registry_names_the_app_only_of_a_store_without_one(
     agree_on_app(store.shards, "other-app")
     refused = run(*export)
     assert refused.exit_code == 1
-    assert f"the store belongs to the app other-app, but the registry to {REGISTRY.app}" in refused.stderr
+    assert f"the store belongs to the app other-app, but the registry belongs to {REGISTRY.app}" in refused.stderr
     assert not written.exists()
 
 

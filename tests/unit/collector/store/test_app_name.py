@@ -42,7 +42,7 @@ def test_a_store_is_the_first_apps_until_it_is_renamed_on_purpose(store: RedisSt
     for _ in range(2):
         agree_on_app(store.shards, REGISTRY.app)
     with pytest.raises(
-        ConfigError, match=r"belongs to the app acme-notes, but the registry to acme-mail.*--rename-app"
+        ConfigError, match=r"belongs to the app acme-notes, but the registry belongs to acme-mail.*--rename-app"
     ):
         agree_on_app(store.shards, OTHER.app)
     assert app_of(store.shards) == REGISTRY.app
