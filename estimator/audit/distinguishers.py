@@ -12,9 +12,9 @@ of observations of both answers. There is a score for each of the following:
 * all features together, as if they were independent;
 * all pairs of windows of one feature, as if they were independent.
 
-If the values of a feature are numbers, and there are many of them, an additional score divides them
-into bins with equal counts. Some scores are sums over windows. They are also divided into bins,
-because a sum of medium size may be stronger evidence than a large or a small one.
+If the values of a feature are many different numbers, an additional score divides them into bins
+with equal counts. Some scores are sums over windows. They are also divided into bins, because a sum
+of medium size may be stronger evidence than a large or a small one.
 
 Sources for the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding

@@ -9,12 +9,12 @@ coins always lead to the same behavior.
 
 The value of a drawn integer is decided as late as possible. An integer with 2**64 possible values
 then leads to only a few paths. Until its value is decided, the integer is represented by a `Draw`,
-which is not an ``int`` and supports only the operations below. If the code adds a known integer to
-a `Draw`, or multiplies or divides it by one, nothing is decided. A comparison decides only on which
-side of a threshold the integer lies. For instance, an integer from 0 to 99 is below 30 on one path,
-with a probability of 0.3, and at least 30 on another. The threshold comes from the code itself, so
-it need not be known in advance. Integers on the same side lead to the same outcome, because the
-code cannot distinguish them on this path. An unsupported operation ends the audit.
+which is not an ``int`` and supports only the operations below. Adding a known integer to a `Draw`,
+or multiplying or dividing the `Draw` by a known integer, decides nothing. A comparison decides only
+on which side of a threshold the integer lies. For instance, an integer from 0 to 99 is below 30 on
+one path, with a probability of 0.3, and at least 30 on another. The threshold comes from the code
+itself, so it need not be known in advance. Integers on the same side lead to the same outcome,
+because the code cannot distinguish them on this path. An unsupported operation ends the audit.
 
 The procedure may return an integer whose value is still undecided. Each possible value is then a
 separate path. The procedure does not run again for it, because reading a result tosses no coins.

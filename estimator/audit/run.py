@@ -78,7 +78,6 @@ class Game:
         by_window: whether each window of a life is a separate observation. Otherwise, each life is
             one observation.
         windows: the number of windows, from the first, that an observation of a life covers.
-        windows: the number of windows, from the first, that an observation of a life covers.
 
     """
 

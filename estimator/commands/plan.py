@@ -110,7 +110,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--shares",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --population: the share of each answer to some metrics of numbers, in TOML or JSON. The plan then "
+    help="With --population: the share of each answer to some numeric metrics, in TOML or JSON. The plan then "
     "suggests ranges for clipping.",
 )
 @click.option(

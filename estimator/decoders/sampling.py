@@ -162,7 +162,8 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
     """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
     For an input with many such devices, the number of devices at each place of the block is drawn.
-    For an input with few such devices, a place is drawn for each device, unless weights differ.
+    For an input with few such devices, a place is drawn for each device instead, unless weights
+    differ.
 
     Args:
         tally: the count of each symbol, which is changed.

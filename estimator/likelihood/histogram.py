@@ -280,7 +280,7 @@ def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
 
 
 def smoothed(shares: Floats) -> Floats:
-    """Move a quarter of each bin's share to each neighboring bin.
+    """Return shares of which each bin has passed a quarter to each neighboring bin.
 
     The first and the last bin have only one neighbor, and keep the other quarter.
     """

@@ -10,8 +10,8 @@ epsilon is valid only under the following assumptions, which cannot be checked f
   open window's tally were published twice, the difference between the two versions would contain
   only a few reports.
 * The counted reports are honest, which means that the channel randomized them with coins that
-  nobody else knows. An attacker can subtract the reports that he fabricated from the tally.
-  Therefore, such reports must not be counted (see ``dishonest``).
+  nobody else knows. An attacker who fabricates reports can subtract them from the tally,
+  so such reports must not be counted (see ``dishonest``).
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss.
 
@@ -130,7 +130,7 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
 
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return a tally's epsilon and delta if nobody knows which devices were selected, rounded up.
+    """Return a tally's epsilon and delta, rounded up, if nobody knows which devices were selected.
 
     The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
     Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem is about a sample

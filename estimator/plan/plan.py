@@ -358,7 +358,7 @@ def _plan(  # noqa: PLR0913 facts about the registry
 
 
 def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
-    about = STATISTICS.get(analysis.mean_statistic)  # None for the means of coordinates and of gradients
+    about = STATISTICS.get(analysis.mean_statistic)  # None for the means of vectors and of models
     is_relative = about is not None and about.scale.is_relative
     return MeanError(error * analysis.width, analysis.mean_name, is_relative=is_relative)
 

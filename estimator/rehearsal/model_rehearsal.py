@@ -118,17 +118,22 @@ class TriedModel(Record, frozen=True):
     epsilon: Annotated[float, says("the epsilon of one report.")]
     devices: Annotated[
         int,
-        says("the number of reporting devices. In a search, the smallest number tried that was enough."),
+        says(
+            "the number of reporting devices. In a search, the smallest number tried that was enough, or else the "
+            "maximum."
+        ),
     ]
     auc: Annotated[
         float | None,
-        says("the mean AUC over the rounds. None in a search if no number of devices was enough."),
+        says("the mean AUC over the rounds. None in a search if even this number was not enough."),
     ]
     spread: Annotated[float | None, says("the standard deviation of the AUC over the rounds.")]
     loss: Annotated[
-        float | None, says("the mean loss of AUC due to privacy over the rounds. None without a search.")
+        float | None, says("the mean loss of AUC due to privacy over the rounds. None without a successful search.")
     ] = None
-    loss_error: Annotated[float | None, says("the standard error of the mean loss. None without a search.")] = None
+    loss_error: Annotated[
+        float | None, says("the standard error of the mean loss. None without a successful search.")
+    ] = None
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):

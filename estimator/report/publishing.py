@@ -1,4 +1,4 @@
-"""The rules for which questions and tallies are published, and for how tallies are rounded.
+"""The rules that decide which questions and tallies are published, and how tallies are rounded.
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
 In any other tally, the number of reports n is rounded down to a number k of two significant digits.

@@ -38,7 +38,7 @@ added or removed, or changes its meaning, so that older readers refuse the new s
 """
 
 POPULATION: Final = "taking-part"
-"""The name of the population that all figures describe, which is that of participating devices.
+"""The name of the population that all figures describe. It consists of the participating devices.
 Standard errors and intervals treat the devices that sent reports as a random sample of it.
 """
 

@@ -80,7 +80,7 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(The error is that of a share if all are equal, or that of a mean at worst.)")
+    lines.append("(Errors are those of a share if all are equal, or of a mean in the worst case.)")
     patch = allocation.diff or "nothing to change: no allocation is better\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
