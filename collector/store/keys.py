@@ -6,27 +6,34 @@ The id of an upload determines its shard.
 
 ==========================================  ======================================================
 ``hearsay:store``                           hash, the facts: schema, shards, grace, copies, name,
-whether shards have the name, the app, imports; written at first use ``hearsay:editions``
-hash: METRIC:EDITION -> the question's own edition, for all editions that collectors on this store
-have ever accepted (see strata) ``{shard}:name``                            the name of the store to
-which the shard belongs ``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload
-ids, each followed by a record of its counted reports (see count_script); END is the end of a window
-in Unix seconds, and PATH is the bucket's path in its tree ``{shard}:tally:METRIC:EDITION:WINDOW``
-signed 64-bit counters, big-endian, one per symbol ``{shard}:tallies``                         hash:
-METRIC:EDITION:WINDOW -> number of symbols ``{shard}:windows``                         set: names of
-windows with a tally ``{shard}:closed``                          set: names of closed windows
+                                            whether shards have the name, the app, imports;
+                                            written at first use
+``hearsay:editions``                        hash: METRIC:EDITION -> the question's own edition, for
+                                            all editions that collectors on this store have ever
+                                            accepted (see strata)
+``{shard}:name``                            the name of the store to which the shard belongs
+``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each followed by
+                                            a record of its counted reports (see count_script);
+                                            END is the end of a window in Unix seconds, and PATH
+                                            is the bucket's path in its tree
+``{shard}:tally:METRIC:EDITION:WINDOW``     signed 64-bit counters, big-endian, one per symbol
+``{shard}:tallies``                         hash: METRIC:EDITION:WINDOW -> number of symbols
+``{shard}:windows``                         set: names of windows with a tally
+``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often uploads were sent again
 ``{shard}:never``                           never exists: SET with XX, which changes nothing, tests
-whether the shard accepts writes ``{shard}:read``                            empty text: written
-after a read; once a replica has this write, it also has the data that was read ``{shard}:check``
-empty text: written by a check, and then removed ``{shard}:quota:NAME:END``
-integer: the number of reports charged to the allowance NAME on the day that ends at END (Unix
-seconds); expires a day after END ``{0}:look``                                JSON: the last
-snapshot of open windows and its time ==========================================
-=============================================== No key contains an address or an arrival time. Only
-the depth of an id in its tree of buckets hints at the order of arrival, because ids in deeper
-buckets arrived later.
+                                            whether the shard accepts writes
+``{shard}:read``                            empty text: written after a read; once a replica has
+                                            this write, it also has the data that was read
+``{shard}:check``                           empty text: written by a check, and then removed
+``{shard}:quota:NAME:END``                  integer: the number of reports charged to the allowance
+                                            NAME on the day that ends at END (Unix seconds);
+                                            expires a day after END
+``{0}:look``                                JSON: the last snapshot of open windows and its time
+==========================================  ===============================================
+No key contains an address or an arrival time. Only the depth of an id in its tree of buckets hints
+at the order of arrival, because ids in deeper buckets arrived later.
 """
 
 from __future__ import annotations
