@@ -136,7 +136,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class Uploads(StrEnum):
-    """The clients that may report, which are all clients or only holders of an upload key."""
+    """The clients that may report, either all clients or only holders of an upload key."""
 
     OPEN = "open"
     KEYS = "keys"

@@ -255,8 +255,8 @@ def _clocks(ahead_s: float) -> CheckResult:
     """Check whether the clocks of the servers and of this machine agree.
 
     Args:
-        ahead_s: the largest number of seconds by which a server's clock is ahead of this machine's.
-            It is negative if the clock is behind.
+        ahead_s: the largest difference, which is the number of seconds by which a server's clock is
+            ahead of this machine's. It is negative if the server's clock is behind.
 
     """
     if abs(ahead_s) >= APART_S:

@@ -45,10 +45,10 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process keeps its row locked until it ends for any reason. Another process can then continue
-    in this row. All processes inherit the open file, but a lock belongs to one process. A process
-    would lose its lock if it closed any of its descriptors of the file, so it keeps all of them
-    open.
+    A process keeps its row locked until it ends, for whatever reason. Another process can then
+    continue in this row. All processes inherit the open file, but a lock belongs to one process. A
+    process would lose its lock if it closed any of its descriptors of the file, so it keeps all of
+    them open.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:

@@ -31,10 +31,10 @@ CLOCKS_APART_S = 7 * 86_400
 week.
 
 A device may send the same upload to two collectors. The store files the id of an upload under one
-of its windows, which depends on the collector's clock. So that nothing is counted twice, the store
-searches for an id under every window that a clock within this difference may have chosen. An upload
-may name 256 windows, but the store searches only about thirty of them, because searching a window
-takes as long as counting a report.
+of the upload's windows. The collector's clock determines which one. So that nothing is counted
+twice, the store searches for an id under every window that a clock within this difference may have
+chosen. An upload may name 256 windows, but the store searches only about thirty of them, because
+searching a window takes as long as counting a report.
 """
 
 RULINGS = 4096

@@ -49,7 +49,7 @@ class Health(NamedTuple):
 
 
 REWRITE_INTERVAL_S = 840.0
-"""Seconds between two rewrites of the append-only file, which are 14 minutes.
+"""Seconds between two rewrites of the append-only file (14 minutes).
 
 Until a rewrite, the file shows the order of uploads. Even if a rewrite is late by a second, the
 file shows this order for less than 15 minutes.

@@ -66,7 +66,7 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, with or without an answer. Divided by the batches, it says how many are mixed.",
+        "Uploads in batches, with or without an answer. Uploads per batch are the uploads that are mixed together.",
         "outcome",
     ),
     (

@@ -27,7 +27,7 @@ settings in `docker` use the same.
 class Problem(Enum):
     """The problems of the API. Each has a stable code, a status, and a sentence for people.
 
-    Names of headers may follow, which only responses with this problem have.
+    The sentence may be followed by names of headers that only responses with this problem have.
     """
 
     INVALID_JSON = (

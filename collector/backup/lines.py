@@ -120,7 +120,7 @@ class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"
     """The editions that the store remembers. A restored store needs them to merge small strata.
 
     Attributes:
-        own: the own edition of each edition's question (see `OwnEditions` in
+        own: maps each edition to its question's own edition (see `OwnEditions` in
             `collector.store.store_protocol`).
 
     """

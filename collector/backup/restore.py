@@ -124,7 +124,7 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
 
     Raises:
         BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
-            file is truncated, cannot be read, or can be read only once, as a pipe.
+            file is truncated, cannot be read, or can be read only once, like a pipe.
 
     """
     if path.exists() and not path.is_file():
@@ -236,7 +236,7 @@ class Alphabets:
         """Refuse strata of one question whose numbers of symbols differ.
 
         Args:
-            own: the own edition of each edition's question, for all editions in the backup.
+            own: maps each edition in the backup to its question's own edition.
 
         Raises:
             BackupError: if the numbers differ.

@@ -168,7 +168,7 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
     """Refuse a store or a backup that belongs to another app than the registry.
 
     Args:
-        what: the words for the message, which are "the store" or "the backup".
+        what: what belongs to an app, in the words of the message: "the store" or "the backup".
         owner: the app to which it belongs, or None if unknown.
         served: the registry's app, or None without a registry.
 

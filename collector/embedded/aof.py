@@ -73,7 +73,7 @@ def sequence_of(increment: str) -> int:
 
 
 def readable_bytes(increment: Path) -> int:
-    """Return the length of the complete commands and transactions at the start of a file."""
+    """Return the number of bytes of complete commands and transactions at the start of a file."""
     readable, is_open = 0, False
     with increment.open("rb") as file:
         for command in _commands(file):

@@ -43,7 +43,7 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the difference with the largest absolute value. It is negative for a clock behind."""
+    """Return the difference with the largest absolute value, which is negative if it is a lag."""
     return max(ahead_s, key=abs)
 
 

@@ -112,7 +112,7 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return the seconds for which a batch gathers uploads after its first, if it is not yet full.
+    """Return how many seconds a batch gathers uploads after its first, unless it is full earlier.
 
     Args:
         longest_s: the longest gathering time, in seconds.

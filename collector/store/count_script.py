@@ -306,8 +306,8 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
     """Parse the script's response.
 
     Returns:
-        The outcome of the upload. The names of the windows that were closed early, if nothing was
-        counted because of them.
+        The outcome of the upload. If nothing was counted because windows of the upload were closed
+        early, the result contains the names of these windows instead.
 
     """
     if answer[0] == OVER_QUOTA:
