@@ -124,7 +124,7 @@ def rehearsed() -> str:
             _run("-m", "estimator", "rehearse", "--registry", str(registry), "--population", str(10**9), "--seed", "1")
             times_s.append(time.perf_counter() - started)
     return (
-        f"Seconds to rehearse 10^9 devices with 1024 values, with start-up, are {spread(times_s, 2)}, with the median "
+        f"A rehearsal of 10^9 devices with 1024 values takes {spread(times_s, 2)} seconds, with start-up. The median: "
         + verdict(median(times_s) <= 3, f"{median(times_s):.2f} s", "≤ 3 s")
     )
 
@@ -142,8 +142,8 @@ def variances() -> str:
         everything += ratios.values()
         rows.append([epsilon, f"{fmean(ratios.values()):.4f}", f"{ratios[worst]:.4f}", str(worst)])
     return (
-        "The exact variance of a share, divided by that of subset selection, for 2 to 64 values and ten numbers up to "
-        "5000:\n\n"
+        "The exact variance of a share, divided by that of subset selection, for 2 to 64 values and ten larger "
+        "numbers of values up to 5000:\n\n"
         + table(("epsilon", "mean", "worst", "number of values of the worst"), rows)
         + f"\nMean **{fmean(everything):.4f}**; worst: "
         + verdict(max(everything) <= designs.PROMISED, f"{max(everything):.4f}", f"≤ {designs.PROMISED}")
