@@ -190,7 +190,7 @@ def forgetful() -> Callable[[Coins], int]:
         (lambda coins: coins.below(COIN_SCALE) % 3, f"distinct outcomes; at most {MOST_VALUES}"),
         (lambda coins: coins.below(0), "the SDK draws an integer below 0"),
         (lambda coins: coins.below(COIN_SCALE + 1), "a bound must be from 1 to 2"),
-        (lambda coins: coins.bernoulli(-1), "a probability of -1 in 2"),
+        (lambda coins: coins.bernoulli(-1), "impossible probability [(]-1 in 2"),
         (lambda coins: coins.below(2) ** 2, "it raised TypeError"),
         (lambda coins: float(coins.below(2)), "it raised TypeError"),
         (lambda coins: 1 // coins.below(2), "it raised ZeroDivisionError"),

@@ -115,7 +115,7 @@ def test_a_mechanism_for_another_statistic_is_refused() -> None:
         (distribution, "one-bit", "mean"),
         (distribution, "optimal-mean", "mean"),
     ):
-        with pytest.raises(ValueError, match=f"the {statistic} only"):
+        with pytest.raises(ValueError, match=f"can only estimate the {statistic};"):
             channel_for(domain, request("1"), name)
 
 

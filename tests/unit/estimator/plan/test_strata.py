@@ -98,7 +98,7 @@ def test_the_plan_and_the_statement_say_it(tmp_path_factory: pytest.TempPathFact
     assert "strata" not in document["metrics"][2]
     page = CliRunner().invoke(command, ["plan", "--registry", str(path), "--statement"]).stdout
     assert page.count("What is also sent, without randomization") == 2
-    assert "platform=ios; platform=android; or none" in page
+    assert "if any, applies to your device (platform=ios; platform=android)" in " ".join(page.split())
 
 
 def test_the_tally_that_is_published_is_of_one_stratum() -> None:
