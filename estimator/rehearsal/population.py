@@ -149,7 +149,7 @@ class WeightedNumbers:
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
         """Return the quantile at each of several levels.
 
-        The quantile at level p is the smallest number v such that at least a share p of devices has
+        The quantile at level p is the smallest number v for which at least a share p of devices has
         a number of at most v.
         """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
