@@ -399,7 +399,7 @@ class Text(Kind):
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
         """Return, in words, a symbol's group, and for how many of its cells it is most likely."""
         group, point = divmod(symbol, channel.inputs)
-        held = cast("GroupedGeometry", channel).supported  # no other channel has texts as inputs
+        held = cast("GroupedGeometry", channel).points.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
 
     @property

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from estimator.decoders import pair_geometry, projective_geometry, sampling
 from estimator.decoders.projective_geometry import Orthogonality
 from estimator.decoders.support import REMEMBERED, Support, support_counts
 from estimator.statistics.arrays import Counts
-
-if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +77,12 @@ def cell_support(channel: GroupedGeometry) -> CellSupport:
     """Return how often reports support cells in any group of a channel."""
     pairs = channel.pairs
     if pairs is None:
-        points = cast("ProjectiveGeometry", channel.geometry)
-        support = projective_geometry.inverse(points).support
+        support = projective_geometry.inverse(channel.points).support
     else:
-        points = pairs.geometry
         of_pair, other = pairs.blocks.support(Fraction(pairs.keep_numerator, COIN_SCALE))
         support = Support(other + (of_pair - other) * Fraction(2, pairs.drawn), other)  # two of m cells are drawn
-    incidence = Orthogonality.from_channel(points)
-    return CellSupport(support, incidence, channel.inputs, channel.dummies, channel.supported)
+    incidence = Orthogonality.from_channel(channel.points)
+    return CellSupport(support, incidence, channel.inputs, channel.dummies, channel.points.orthogonal)
 
 
 GroupSampler = Callable[[Counts, Counts, np.random.Generator], Counts]
@@ -102,8 +96,7 @@ def group_sampler(channel: GroupedGeometry) -> GroupSampler:
     """Return a function that draws tallies of any group of a channel."""
     pairs = channel.pairs
     if pairs is None:
-        geometry = cast("ProjectiveGeometry", channel.geometry)
-        draw = sampling.by_blocks(geometry, sampling.of_geometry(geometry))
+        draw = sampling.by_blocks(channel.points, sampling.of_geometry(channel.points))
         return lambda inputs, devices, generator: draw(
             np.bincount(inputs, devices, channel.inputs).astype(np.int64), generator
         )

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms.pair_geometry import PAIR, PairGeometry
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from estimator.decoders import sampling
 from estimator.decoders.decoder import Squares
 from estimator.decoders.projective_geometry import Orthogonality
 from estimator.decoders.sampling import Sampler
@@ -168,9 +169,9 @@ def surplus(channel: PairGeometry) -> float:
 
 def point_vectors(channel: PairGeometry, points: Counts) -> Counts:
     """Return the canonical vector of each point, shape (..., t) for points of shape (...)."""
-    powers, firsts = _powers_and_firsts(channel)
+    powers, firsts = sampling.powers_and_firsts(channel.prime, channel.dimension)
     digits = np.searchsorted(firsts, points, side="right") - 1
-    vectors: Counts = (powers[digits] + points - firsts[digits])[..., np.newaxis] // powers[::-1] % channel.prime
+    vectors: Counts = (powers[digits] + points - firsts[digits])[..., np.newaxis] // powers[-2::-1] % channel.prime
     return vectors
 
 
@@ -188,8 +189,8 @@ def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator:
         generator: the source of random numbers.
 
     """
-    prime, (powers, firsts) = channel.prime, _powers_and_firsts(channel)
-    inverses = np.array([pow(number, -1, prime) if number else 0 for number in range(prime)])
+    prime, inverses = channel.prime, sampling.inverses_modulo(channel.prime)
+    powers, firsts = sampling.powers_and_firsts(prime, channel.dimension)
     tally = generator.multinomial(others, np.full(channel.symbols, 1 / channel.symbols))
     first, second = pairs[:, 0], pairs[:, 1]
     leading = (first != 0).argmax(axis=1)[:, np.newaxis]
@@ -212,16 +213,10 @@ def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator:
         foremost = (blocks != 0).argmax(axis=1)
         blocks = blocks * inverses[blocks[np.arange(len(blocks)), foremost]][:, np.newaxis] % prime
         digits = channel.dimension - 1 - foremost
-        tally += np.bincount(blocks @ powers[::-1] - powers[digits] + firsts[digits], minlength=channel.symbols)
+        tally += np.bincount(blocks @ powers[-2::-1] - powers[digits] + firsts[digits], minlength=channel.symbols)
     return tally
 
 
 def _add_at(vectors: Counts, places: NDArray[np.intp], amounts: Counts, prime: int) -> None:
     changed = (np.take_along_axis(vectors, places, axis=1) + amounts) % prime
     np.put_along_axis(vectors, places, changed, axis=1)
-
-
-def _powers_and_firsts(channel: PairGeometry) -> tuple[Counts, Counts]:
-    """Return, for m up to t - 1, q**m and the first point with m digits after its leading 1."""
-    powers = channel.prime ** np.arange(channel.dimension)
-    return powers, (powers - 1) // (channel.prime - 1)

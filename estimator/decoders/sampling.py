@@ -113,9 +113,8 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
     It computes for arrays what ``ProjectiveGeometry.perturb`` computes for one input.
     """
     prime = channel.prime
-    powers = np.array([prime**digits for digits in range(channel.dimension + 1)], dtype=np.int64)
-    firsts = (powers - 1) // (prime - 1)
-    inverses = np.array([0, *(pow(digit, -1, prime) for digit in range(1, prime))], dtype=np.int64)
+    powers, firsts = powers_and_firsts(prime, channel.dimension)
+    inverses = inverses_modulo(prime)
 
     def digits_of(vectors: Counts) -> Counts:
         digits: Counts = vectors[..., None] // powers[:-1] % prime
@@ -133,6 +132,17 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
         return points
 
     return symbol_of
+
+
+def powers_and_firsts(prime: int, dimension: int) -> tuple[Counts, Counts]:
+    """Return, for m up to t, q**m and the first point with m coordinates after its leading 1."""
+    powers = np.array([prime**digits for digits in range(dimension + 1)], dtype=np.int64)
+    return powers, (powers - 1) // (prime - 1)
+
+
+def inverses_modulo(prime: int) -> Counts:
+    """Return 0, then the multiplicative inverse modulo q of each number from 1 to q - 1."""
+    return np.array([0, *(pow(digit, -1, prime) for digit in range(1, prime))], dtype=np.int64)
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:

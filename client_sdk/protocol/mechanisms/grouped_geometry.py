@@ -188,9 +188,9 @@ class GroupedGeometry(Channel):
         return 0 if self.pairs is None else self.pairs.drawn
 
     @property
-    def supported(self) -> int:
-        """The number of cells that a symbol supports: the points of a hyperplane."""
-        return int((self.geometry.prime ** (self.geometry.dimension - 1) - 1) // (self.geometry.prime - 1))
+    def points(self) -> ProjectiveGeometry:
+        """The projective geometry whose points are the cells."""
+        return self.geometry.geometry if isinstance(self.geometry, CellPairs) else self.geometry
 
     @property
     def symbols(self) -> int:
