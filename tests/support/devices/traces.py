@@ -166,7 +166,7 @@ class World:
 
     def _inject(self, patch: pytest.MonkeyPatch) -> None:
         """Inject everything that the world decides into the device."""
-        for module, name in _users_of_urandom(len(sys.modules)):
+        for module, name in _users_of_urandom(tuple(map(id, sys.modules.values()))):
             patch.setattr(module, name, self._urandom)
         clocks = SimpleNamespace(monotonic=self.monotonic)
         for module in (uploader, losses, provider, gathering):
@@ -342,10 +342,10 @@ def undeclared(path: Path, scratch: Path) -> bytes:
 
 
 @cache
-def _users_of_urandom(_: int) -> list[tuple[ModuleType, str]]:
+def _users_of_urandom(_: tuple[int, ...]) -> list[tuple[ModuleType, str]]:
     """Return the modules that name `os.urandom`, and how; they are searched again after an import.
 
-    The argument is the number of imported modules.
+    The argument has the identity of each imported module.
     """
     return [
         (module, name)
