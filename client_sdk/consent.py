@@ -385,7 +385,7 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
     try:
         choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
     except OSError as error:  # this error must not end the app
-        warn("cannot store the user's choice, so they will be asked again: %s", error.strerror)
+        warn("cannot store the user's choice, so the user will be asked again: %s", error.strerror)
     return current(registry, collector=collector, data_dir=data_dir, variable=variable)
 
 

@@ -112,10 +112,10 @@ def import_store(  # noqa: PLR0913 the options by name
     is_cluster: bool,
     store_memory_bytes: int | None,
 ) -> None:
-    """Restore a backup to an empty store. No collector may be running on it.
+    """Restore a backup to an empty store. No collector may be running on this store.
 
     The whole file and the free memory of the store are checked first. If the import is interrupted,
-    start it again in the same way: nothing is counted twice.
+    run the same command again: nothing is counted twice.
     """
     require_store_memory(store_memory_bytes, redis_url)
     definitions = None if registry is None else history.read(registry)

@@ -32,7 +32,7 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     "--state",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The relay's list of stopped questions. The relay creates this file. Do not lose it.",
+    help="The file with the relay's list of stopped questions. The relay creates this file. Do not lose the file.",
 )
 @click.option(
     "--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="The address to listen on."

@@ -86,11 +86,11 @@ def serve(
     read_token_file: Path | None,
     **settings: Any,  # noqa: ANN401 CollectorConfig and the options define the types
 ) -> None:
-    """Run the service. It prints one line when it is ready.
+    """Run the service. The service prints one line when it is ready.
 
     Without --access anyone may report, and the read token comes from the environment variable
     HEARSAY_READ_TOKEN, or from a file that --read-token-file or HEARSAY_READ_TOKEN_FILE names. If
-    there is no token, one is generated and shown once.
+    there is no token, the service generates a token and shows it once.
     """
     from collector.service import serve as run  # noqa: PLC0415 saves 114 ms in the other commands
 

@@ -36,14 +36,14 @@ from collector.store.redis_store import RedisStore
     callback=window_of,
     help="The window, such as 2026-11-20, 2026-W47 or 2026-11.",
 )
-@click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
+@click.option("--yes", is_flag=True, help="Close the window without confirmation, in scripts.")
 @store_options
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Close a window early and for good.
 
-    It then accepts no more reports, and its tallies are final. Show what the window contains, and
-    ask for confirmation. The command uses the --durability and --copies of the collector that last
-    started on the store.
+    The window then accepts no more reports, and its tallies are final. The command shows what the
+    window contains, and asks for confirmation. The command uses the --durability and --copies of
+    the collector that last started on the store.
     """
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")

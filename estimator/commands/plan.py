@@ -155,7 +155,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--against",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="With --check: list all changes, and warn about those that reveal more. With --statement: print what "
+    help="With --check: list all changes, and warn about changes that reveal more. With --statement: print what "
     f"changed on the page. OLD is {differences.HELP}.",
 )
 @click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")

@@ -270,7 +270,10 @@ def rehearse_models(  # noqa: PLR0913 one argument for each option
     seed: int | None,
     form: str,
 ) -> None:
-    """Measure how well a model predicts people it was not trained on, with and without privacy."""
+    """Measure how well a model predicts for people outside its training data.
+
+    The measurement compares models that were trained with and without privacy.
+    """
     definitions = Registry.read(registry)
     metric = metric_named(definitions, name)
     if loss is not None and rounds < FEWEST_ROUNDS:

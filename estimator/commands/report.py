@@ -89,7 +89,7 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
     "--since",
     metavar="WINDOW",
     type=WindowType(),
-    help="Compare the windows from this one on with the windows before it. The day of an event in the registry, such "
+    help="Compare the windows from WINDOW on with the windows before WINDOW. The day of an event in the registry, such "
     "as a release, is also a window.",
 )
 @click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")

@@ -147,7 +147,7 @@ def test_a_choice_that_cannot_be_stored_is_said_and_does_not_end_the_app(
     (tmp_path / "file").touch()
     decision = consent.ask(PLAIN, collector=URL, data_dir=tmp_path / "file", prompt=lambda *_: True)
     assert (decision.consent, decision.rule) == (False, Rule.UNDECIDED)
-    assert "cannot store the user's choice, so they will be asked again" in caplog.text
+    assert "cannot store the user's choice, so the user will be asked again" in caplog.text
 
 
 def test_a_move_to_another_collector_says_so_when_it_asks(tmp_path: Path) -> None:
