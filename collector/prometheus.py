@@ -142,7 +142,7 @@ def relay_families(
     since_ns = totals.total(OLDEST_NS)
     yield GaugeMetricFamily(
         "hearsay_relay_oldest_batch_seconds",
-        "The time for which the oldest unanswered batch has waited. 0 if there is none.",
+        "The time for which the oldest unanswered batch has waited. 0 if no batch waits.",
         (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
     )
     yield _build()
@@ -200,7 +200,7 @@ def _gauges(health: Health) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "hearsay_store_memory_used_ratio",
-        "The fraction of its maxmemory that the fullest server uses; without maxmemory, of its machine's memory.",
+        "The used fraction of maxmemory on the fullest server; without maxmemory, of the machine's memory.",
         health.memory_used,
     )
     yield GaugeMetricFamily(

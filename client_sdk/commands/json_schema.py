@@ -104,7 +104,7 @@ def _app() -> Schema:
     return closed(
         {
             "name": _described(text(), "the app's name"),
-            "owner": _described(text(), "who is responsible for its questions"),
+            "owner": _described(text(), "the person or team that is responsible for the questions"),
             "population": _described(whole(MOST_DEVICES), "the expected number of devices, used by plan"),
         },
         1,

@@ -94,7 +94,7 @@ _NAME: Final[Schema] = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}$"}
 KEYS: Final[Mapping[str, Key]] = {
     key.name: key
     for key in (
-        Key("purpose", text(), "why it is asked, in a sentence for the user"),
+        Key("purpose", text(), "the reason for asking, in a sentence for the user"),
         Key("epsilon", _epsilon(), 'the privacy loss of one report: a number, or "ln 3"', read=_read_epsilon),
         Key("kind", {"enum": list(KINDS)}, "the kind of answer", required=False),
         Key(
@@ -104,12 +104,12 @@ KEYS: Final[Mapping[str, Key]] = {
             required=False,
         ),
         Key("title", text(MAX_TITLE), "a name for people, shown in place of the key", required=False),
-        Key("unit", text(MAX_UNIT), "the unit of its numbers, shown after figures", required=False),
+        Key("unit", text(MAX_UNIT), "the unit of the numbers, shown after figures", required=False),
         Key("mechanism", {"enum": list(NAMES)}, "how answers are randomized; auto by default", required=False),
         Key(
             "delta",
             {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
-            "with gaussian: the maximum excess of a probability over e^epsilon times that for another answer",
+            "with gaussian: how far a probability may exceed e^epsilon times the probability for another answer",
             required=False,
             read=_read_delta,
         ),
@@ -119,19 +119,19 @@ KEYS: Final[Mapping[str, Key]] = {
             "with exponential: the utility of each reported value (column) for each true value (row)",
             required=False,
         ),
-        Key("window", {"enum": [str(kind) for kind in WindowKind]}, "how often it is asked", required=False),
+        Key("window", {"enum": [str(kind) for kind in WindowKind]}, "how often the question is asked", required=False),
         Key(
             "strata",
             listing({"type": "string"}, 1, MOST_STRATA) | {"uniqueItems": True},
             "the variables of [strata] whose values are counted separately",
             required=False,
         ),
-        Key("owner", text(), "who is responsible for it", required=False),
+        Key("owner", text(), "the person or team that is responsible for the question", required=False),
         Key(
             "consent", _NAME, "the purpose, or purposes, to which the user must agree", required=False, read=_read_name
         ),
-        Key("sensitive", FLAG, "whether the limit for its epsilon is ln 3 instead of ln 9", required=False),
-        Key("public", FLAG, "whether its figures may be published", required=False),
+        Key("sensitive", FLAG, "whether the limit for the epsilon is ln 3 instead of ln 9", required=False),
+        Key("public", FLAG, "whether the figures may be published", required=False),
         Key(
             "expires",
             {"type": "string", "format": "date"},
