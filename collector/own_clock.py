@@ -84,8 +84,8 @@ class OwnClockWatch:
             _log.warning(
                 (
                     "this host's clock may be %s: the last %d reports were all refused, %d because their windows "
-                    "are in the future and %d because they are closed. All these reports are lost: check the clock "
-                    "(timedatectl) and synchronize it"
+                    "are in the future and %d because their windows are closed. All these reports are lost: check "
+                    "the clock (timedatectl) and synchronize it"
                 ),
                 "behind" if in_future >= closed else "ahead",
                 in_future + closed,

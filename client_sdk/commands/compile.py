@@ -143,7 +143,7 @@ def refusal(metric: Metric) -> str | None:
         "fill_in needs an app that runs in every window, but a page runs only while it is open; remove fill_in": (
             metric.fill is not None
         ),
-        f"the SDK for browsers and Node lacks the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
+        f"the SDK for browsers and Node lacks the mechanism {mechanism}; name another": mechanism not in MECHANISMS,
         "permanent_epsilon needs a secret, which this SDK cannot store; remove permanent_epsilon": bool(
             metric.channel.permanent_nanos
         ),

@@ -300,7 +300,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     if history.is_released(registry, releases):
         return Outcome(f"{path} is already in {file}\n")
     if only_checks:
-        first = "; if you have released apps with another registry, add that one first" if not releases else ""
+        first = "; if you have released apps with another registry, add that registry first" if not releases else ""
         run = f"hearsay-client release --registry {path}"
         return Outcome(problems=(f"{path} is not in its history, {file}; run {run}{first}",))
     if day is not None and day > today:

@@ -249,9 +249,9 @@ def _check_machine(path: Path, _: Clocks) -> str:
     with _opened(path) as ledger:
         _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
     return (
-        "a copied ledger and one from another machine are detected"
+        "a copied ledger and a ledger from another machine are detected"
         if has_numbers
-        else "a ledger from another machine is detected, but not a copied one"
+        else "a ledger from another machine is detected, but a copied ledger is not"
     )
 
 

@@ -205,7 +205,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
         otherwise = f"to continue with the readable part, run hearsay-collector store accept-loss --data-dir {data_dir}"
     else:
         otherwise = (
-            "otherwise import the latest backup into a new data directory: nothing in the damaged one can be read"
+            "otherwise import the latest backup into a new data directory: nothing in the damaged directory can be read"
         )
     return f"Restore the files if you can; {otherwise}"
 

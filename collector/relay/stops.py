@@ -244,9 +244,9 @@ class StopsFile:
             ) from error
         except ValueError:
             raise ConfigError(
-                f"{self.path} is damaged: restore a copy of it. If there is none, delete it, and keep the same "
-                "stopped questions in the collector's registry, so that the remaining devices learn of them a "
-                "day later"
+                f"{self.path} is damaged: restore a copy of the file. If you have no copy, delete the file, and keep "
+                "the same stopped questions in the collector's registry, so that the remaining devices learn of "
+                "them a day later"
             ) from None
 
     def write(self, stops: Stops) -> None:

@@ -73,8 +73,8 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
     if stored != SCHEMA:
         raise ConfigError(
             f"the store has schema {stored}, and this version of Hearsay reads {SCHEMA}: start the version "
-            "that wrote it, or export a backup with that version and import it into an empty store with this "
-            "one"
+            "that wrote the store, or export a backup with that version and import the backup into an empty "
+            "store with this version"
         )
     if IMPORTING in facts and purpose is not Purpose.IMPORT:
         raise ConfigError(

@@ -360,8 +360,8 @@ class Shards:
         lost = self._lost(shard_names)
         if lost:
             raise StoreUnavailableError(
-                f"the store that this collector started with has lost {numbered(lost)}: they were emptied or "
-                "replaced; bring the original ones back, or restart the collector, which then says what to do"
+                f"the store that this collector started with has lost {numbered(lost)}, which were emptied or "
+                "replaced; bring the original shards back, or restart the collector, which then says what to do"
             )
 
 

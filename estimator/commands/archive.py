@@ -194,7 +194,9 @@ def _print(outcome: ArchiveRun, folder: Path, published: Path | None, *, is_any:
         click.echo(f"wrote {folder / window.text}")
     if published is not None:
         click.echo(f"published {published}")
-    again = f"; to include skipped tallies later, remove the folders of their windows from {folder}, and run this again"
+    again = (
+        f"; to include skipped tallies later, remove the folders of their windows from {folder}, and run archive again"
+    )
     click.echo("".join(skipped_lines(outcome.skipped, again)), err=True, nl=False)
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)

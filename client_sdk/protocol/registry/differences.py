@@ -46,13 +46,13 @@ def between(old: Registry, new: Registry) -> list[str]:
                 f"metric.{name}: its strata changed; reports of each stratum are counted separately from now on"
             )
     sentences += [
-        f"metric.{name}: is no longer asked; reports of released apps are counted as long as the history contains it"
+        f"metric.{name}: is no longer asked; reports of released apps count while the history contains the question"
         for name in old.metrics
         if name not in new.metrics
     ]
     sentences += [
         f"metric.{each.metric.name}: its former edition {each.metric.edition} is no longer in a history; reports of "
-        "apps that still ask it are refused"
+        "apps that still ask this question are refused"
         for each in old.former
         if any(new.asked_as(each.metric.name, edition) is None for edition in each.metric.editions)
     ]

@@ -157,7 +157,7 @@ def _written_sum(terms: _Terms, ceiling: Ceiling) -> str:
 
 _CONSEQUENCES = {
     Strategy.SPLIT: "the last answer is out_of_budget on every device",
-    Strategy.SAMPLE: "a question drawn together with expensive ones is not asked",
+    Strategy.SAMPLE: "a question drawn together with expensive questions is not asked",
     Strategy.PACE: "some questions are never asked",
 }
 

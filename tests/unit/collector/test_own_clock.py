@@ -63,7 +63,7 @@ def test_a_report_that_counts_begins_the_row_anew(collector: Collector, caplog: 
     assert not collector.looks_wrong()
     collector.count(FUTURE, SUSPICIOUS // 2)
     assert collector.looks_wrong()
-    assert "50 because their windows are in the future and 50 because they are closed" in caplog.text
+    assert "50 because their windows are in the future and 50 because their windows are closed" in caplog.text
 
 
 @pytest.mark.parametrize("refusal", sorted(set(Refusal) - {FUTURE, CLOSED}))

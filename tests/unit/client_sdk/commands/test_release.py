@@ -58,7 +58,7 @@ def test_metrics_that_come_and_go_are_named_and_new_words_are_not() -> None:
     price = new.metric("taps").epsilon_nanos / 1e9
     assert differences.between(old, new) == [
         f"metric.taps: is a new question; it costs a device up to epsilon {price:.9g} a {new.metric('taps').window}",
-        "metric.dark: is no longer asked; reports of released apps are counted as long as the history contains it",
+        "metric.dark: is no longer asked; reports of released apps count while the history contains the question",
         KEEP,
     ]
     assert differences.between(old, old) == []
@@ -80,7 +80,7 @@ def test_a_registry_is_released_once_until_its_metrics_change(
     words = ["release", "--registry", str(path)]
     path.write_text(registry_text(theme=THEME))
     assert main([*words, "--check"]) == 1
-    assert "if you have released apps with another registry, add that one first" in capsys.readouterr().err
+    assert "if you have released apps with another registry, add that registry first" in capsys.readouterr().err
     assert not file.exists()
     assert main(words) == 0
     assert "deploy both files" in capsys.readouterr().out

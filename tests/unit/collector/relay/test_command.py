@@ -28,7 +28,7 @@ TO = ("--to", "https://telemetry.example.com", *STATE)
         ((*TO, "--key-file", "key"), {"HEARSAY_RELAY_KEY": "secret-1"}, ("keep only one of them", 1)),
         ((*TO, "--key-file", "key", "--gather", "60"), {}, ("--gather must be above 0 and at most 10.0 seconds", 2)),
         ((*TO, "--key-file", "key", "--bind", "8081"), {}, ("--bind must be HOST:PORT", 2)),
-        ((*TO, "--key-file", "key", "--state", "key"), {}, ("key is damaged: restore a copy of it", 1)),
+        ((*TO, "--key-file", "key", "--state", "key"), {}, ("key is damaged: restore a copy of the file", 1)),
         ((*TO, "--key-file", "key", "--state", "none/relay.json"), {}, ("name a file in a folder", 1)),
         ((*TO[:2], "--key-file", "key"), {}, ("Missing option '--state'", 2)),
         (

@@ -197,7 +197,7 @@ def test_the_times_of_readings_are_random_and_come_from_nothing_else(
 def test_a_damaged_or_strange_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "relay.json"
     path.write_bytes(b'{"handed_out": ["a:01')
-    with pytest.raises(ConfigError, match=r"relay\.json is damaged: restore a copy of it"):
+    with pytest.raises(ConfigError, match=r"relay\.json is damaged: restore a copy of the file"):
         reader(path, Collector(), SetClock())
     with pytest.raises(ConfigError, match="cannot be read: Is a directory; with --state, name the relay's own file"):
         reader(tmp_path, Collector(), SetClock())
