@@ -252,7 +252,7 @@ def test_a_relay_hands_out_the_stops_of_its_file_when_parts_are_killed_and_none_
             assert stops_told_by(relay) == kept
         state.write_bytes(state.read_bytes()[:-9])
         with (
-            pytest.raises(RuntimeError, match=rf"{STATE} is damaged: restore a copy of it"),
+            pytest.raises(RuntimeError, match=rf"{STATE} is damaged: restore a copy of the file"),
             running_relay(collector.url, tmp_path),
         ):
             pass

@@ -125,6 +125,6 @@ def test_a_key_is_replaced_while_the_collector_runs(registry_file: Path, tmp_pat
         assert opens(collector, "new-secret")
         access.write_text(OPEN + reader)
         os.kill(collector.pid, signal.SIGHUP)
-        wait_until(lambda: "restart the collector to open them" in collector.output.read_text(), what="the refusal")
+        wait_until(lambda: "restart the collector to open uploads" in collector.output.read_text(), what="the refusal")
         assert (opens(collector, "new-secret"), opens(collector, "old-secret")) == (True, False)
         assert not any(secret in collector.output.read_text() for secret in ("old-secret", "new-secret", READ_TOKEN))
