@@ -70,7 +70,7 @@ registry_option = click.option(
     type=click.Path(path_type=Path),
     default=Path("metrics.toml"),
     show_default=True,
-    help="The metrics file.",
+    help="The registry file.",
 )
 
 data_dir_option = click.option(

@@ -40,7 +40,7 @@ reports take an hour.
     "--reports",
     metavar="N",
     type=WholeRange(LEAST_REPORTS, MAX_REPORTS),
-    help="Reports per answer.  [default: as many as take a few minutes]",
+    help="The number of reports for each answer.  [default: a number that takes a few minutes]",
 )
 @click.option(
     "--exact",

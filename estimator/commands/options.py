@@ -17,7 +17,7 @@ REGISTRY = click.option(
     type=click.Path(path_type=Path),
     default=Path("metrics.toml"),
     show_default=True,
-    help="The file of metrics.",
+    help="The registry file.",
 )
 
 

@@ -90,7 +90,7 @@ FACTORS: Final = (0.5, 1, 2)
     type=click.Path(path_type=Path),
     help="With --population: the share of each answer of each metric, in TOML or JSON.",
 )
-@click.option("--seed", metavar="N", type=WholeRange(0), help="The same seed gives the same output.  [default: random]")
+@click.option("--seed", metavar="N", type=WholeRange(0), help="The seed of the random numbers.  [default: random]")
 @click.option(
     "--rounds",
     metavar="N",
@@ -217,8 +217,8 @@ def _ground_truth(
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="A CSV file of true answers, with one column per feature, and one for the label, named like the metric. An "
-    "optional column named person marks rows of the same person.",
+    help="A CSV file of true answers: a column for each feature, and a column for the label, named like the metric. "
+    "An optional column named person marks rows of the same person.",
 )
 @click.option(
     "--metric", "name", metavar="NAME", required=True, help="The metric of the model, whose label must be yes or no."
@@ -238,7 +238,7 @@ def _ground_truth(
     metavar="EPSILON",
     type=NumberRange(0, min_open=True),
     multiple=True,
-    help="An epsilon to try. Repeatable.  [default: the registry's; without --loss, also half and twice as much]",
+    help="An epsilon to try. Repeatable.  [default: the registry's epsilon; without --loss, also half and twice this]",
 )
 @click.option(
     "--loss",
@@ -252,9 +252,9 @@ def _ground_truth(
     type=WholeRange(1),
     default=5,
     show_default=True,
-    help="The number of times that people are drawn.",
+    help="The number of rounds, each with newly drawn people.",
 )
-@click.option("--seed", metavar="N", type=WholeRange(0), help="The same seed gives the same output.  [default: random]")
+@click.option("--seed", metavar="N", type=WholeRange(0), help="The seed of the random numbers.  [default: random]")
 @click.option(
     "--format", "form", type=click.Choice(list(MODEL_FORMATS)), default="table", show_default=True, help="The format."
 )
