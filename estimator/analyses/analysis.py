@@ -1,13 +1,14 @@
-"""The analysis of a question: its estimates, plans, rehearsals and limits for fabricated reports.
+"""The analysis of a metric: its estimates, plans, rehearsals, and limits for fabricated reports.
 
-Each shape of answers has its own subclass of `Analysis`. For instance, booleans and categories have
-the same shape, because both are answered by one of several labels. Code that depends on a kind of
-question or on its channel is in the subclass only. All other code calls the methods of `Analysis`.
+Each shape of answers has a subclass of `Analysis`. Only these subclasses depend on the metric's
+kind and channel.
 
-Vocabulary of this package: a device encodes its answer as an *input* from 0 to k - 1. The *channel*
-(a mechanism with its parameters) draws a *symbol* from 0 to m - 1 for this input, and the device
-reports the symbol. Each symbol has a *score* for each figure. The mean score of all reports is the
-unbiased estimate of the figure.
+Terms of this package:
+
+* *input*: a device encodes its answer as an input from 0 to k - 1.
+* *channel*: a mechanism with its parameters. The channel draws a symbol for an input.
+* *symbol*: a number from 0 to m - 1. The device reports the symbol.
+* *score*: a number for each symbol. The mean score of all reports estimates a figure without bias.
 """
 
 from __future__ import annotations
@@ -72,30 +73,29 @@ def metric_fields(metric: Metric) -> MetricFields:
 K = TypeVar("K", bound=Kind)
 
 Draws = Callable[[Counts, Window, np.random.Generator], Counts]
-"""A function that draws a tally at random. Its arguments are the number of devices with each
-answer, the window and the generator of random numbers. It returns the number of reports of each
-symbol.
+"""A function that draws a random tally.
+
+The arguments are the number of devices with each answer, the window, and a random generator. The
+result is the number of reports of each symbol.
 """
 
 InputLaw = tuple[tuple[Any, float], ...]
-"""The inputs that may encode a device's answer, each with its probability. For instance, a number
-between two points of a grid is encoded as the lower or the upper point.
+"""The possible inputs of one answer, each with its probability.
+
+For instance, a device encodes a number between two grid points as one of these two points.
 """
 
 
 class Analysis(ABC, Generic[K]):
-    """The analysis of a question's reports.
+    """The analysis of a metric's reports.
 
     Attributes:
-        metric: the question.
-        kind: the question's kind, which defines the valid answers.
-        mean_name: the name of the mean in reports, such as "mean size". The name of its statistic
-            has underscores instead of spaces, such as ``mean_size``.
-        compares_groups: whether the question divides devices into groups and compares their means.
-        takes_candidates: whether the analyst may list texts whose shares are then estimated.
-        observation: for a model, the features and the label that each device observes; None for
-            other kinds.
-
+        metric: the metric.
+        kind: the metric's kind, which defines the valid answers.
+        mean_name: the name of the mean in reports, such as "mean size".
+        compares_groups: whether the metric compares the means of groups of devices.
+        takes_candidates: whether the analyst may list texts to estimate.
+        observation: the features and the label of a model. None for other kinds.
     """
 
     mean_name: ClassVar[str] = "mean"
@@ -103,10 +103,7 @@ class Analysis(ABC, Generic[K]):
     takes_candidates: ClassVar[bool] = False
 
     def __init__(self, metric: Metric) -> None:
-        """Prepare the analysis of a question.
-
-        The class must be able to analyze the question's kind.
-        """
+        """Prepare the analysis of a metric."""
         self.metric = metric
         self.kind = cast("K", metric.kind)
 
@@ -120,38 +117,36 @@ class Analysis(ABC, Generic[K]):
         """
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally that cannot be estimated.
+        """Refuse a tally without valid estimates.
 
         Raises:
-            UnfitTallyError: if the tally counts symbols that the channel does not have, or if the
-                range is so narrow that floats cannot distinguish its numbers.
-
+            UnfitTallyError: if the channel lacks a symbol of the tally, or the range is too narrow
+                for floats.
         """
         tally.check(self.metric.channel.symbols)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 used for models
-        """Return the coefficients or log-odds that are learned from a tally, and the model.
+        """Return the learned coefficients or log-odds, and the model.
 
         The model is None if the tally has too few reports.
 
         Raises:
-            TypeError: if the question is not a model.
-
+            TypeError: if the metric is not a model.
         """
         raise TypeError(f"{self.metric.name} is not a model")
 
     def share_limit(self, request: Request) -> int:  # noqa: ARG002 used for texts
-        """Return the maximum number of shares that are estimated from one tally."""
+        """Return the maximum number of estimated shares in a tally."""
         return self.metric.channel.inputs
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers whose shares are reported, in order; () if no shares are reported."""
+        """The answers with reported shares, in order. () if no shares are reported."""
         return ()
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The range of the mean, or of each coordinate of a vector; None if there is no mean."""
+        """The range of the mean, or of each coordinate of a vector. None if there is no mean."""
         return None
 
     @property
@@ -161,17 +156,17 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def has_distribution(self) -> bool:
-        """Whether quantiles and the shares of ranges are estimated."""
+        """Whether the report contains quantiles and shares of ranges."""
         return False
 
     @property
     def histogram(self) -> Histogram | None:
-        """The bins of the estimated distribution; None if no distribution is estimated."""
+        """The bins of the estimated distribution. None if no distribution is estimated."""
         return None
 
     @property
     def is_whole(self) -> bool:
-        """Whether all answers are whole numbers, so that each could have its own share."""
+        """Whether all answers are whole numbers."""
         return True
 
     @property
@@ -180,7 +175,7 @@ class Analysis(ABC, Generic[K]):
         return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 used for texts
-        """Return those of the given texts that are valid answers to the question."""
+        """Return the given texts that are valid answers to the metric."""
         return []
 
     @property
@@ -192,12 +187,10 @@ class Analysis(ABC, Generic[K]):
         return np.array([0.0, 1.0])
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
-        """Return a score for each symbol. The mean score estimates the mean answer.
+        """Return the scores of the symbols for the mean answer.
 
         Args:
-            inverse: the inverse of the channel. If the channel has several steps, this may be the
-                inverse of its last step.
-
+            inverse: the inverse of the channel, or of the last step of the channel.
         """
         return Contrast.remembered(inverse, tuple(self.scale.tolist()))
 
@@ -205,47 +198,47 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of one report, for each share; None if no shares are reported.
+        """The mean squared score of one report, for each share. None if no shares are reported.
 
-        It determines the standard error that a plan predicts for a share.
+        A plan predicts the standard error of a share from this value.
         """
         return None
 
     @property
     def share_count(self) -> int:
-        """The number of shares for which a plan predicts the precision."""
+        """The number of shares with a predicted precision in a plan."""
         return self.metric.channel.inputs
 
     @property
     def factor(self) -> float:
         """The factor that converts the share of an input to the share of an answer.
 
-        It is above 1 for sets: if each device reports one of 3 members, it is 3.
+        If each device reports one of 3 members of its set, the factor is 3. Most kinds have factor
+        1.
         """
         return 1.0
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of a mean estimated from one report.
+        """The largest possible variance of a mean from one report. None if there is no mean.
 
-        With n reports, the variance is divided by n. The unit is the squared length of the range:
-        for example, 0.25 means a quarter of the squared length. For vectors, this is the variance
-        of a coordinate. For a model by crosses, it is the variance of the share of a cell. None if
-        there is no mean.
+        * The unit is the squared length of the range: 0.25 means a quarter of the squared length.
+        * For vectors, this is the variance of a coordinate.
+        * For a model by crosses, this is the variance of a cell's share.
         """
         return None
 
     @property
     def width(self) -> float:
-        """The length of the range of the mean, or of a vector's coordinates, in their unit."""
+        """The length of the range of the mean, or of a vector's coordinates."""
         return 1.0 if self.ends is None else self.ends[1] - self.ends[0]
 
     @property
     def report_variance(self) -> float | None:
-        """The largest possible variance of a share estimated from one report, over all populations.
+        """The largest possible variance of a share from one report, over all populations.
 
-        If the question has no shares, this is the variance of the mean, in squared units of the
-        answers. None if the question has neither shares nor a mean.
+        * Without shares, this is the variance of the mean, in squared units of the answers.
+        * None if the metric has neither shares nor a mean.
         """
         squares = self.squares
         if squares is not None:
@@ -257,43 +250,42 @@ class Analysis(ABC, Generic[K]):
         """Return the smallest difference between two groups' means that is detected with 80% power.
 
         A difference is detected if its 95% interval excludes 0. The interval is not corrected for
-        the number of differences. Return None if the question does not compare groups, if there are
-        too few reports, or if even the largest possible difference would not be detected.
+        the number of differences.
+
+        Returns:
+            The difference. None if the metric does not compare groups, if there are too few
+            reports, or if even the largest possible difference would not be detected.
         """
         return None
 
     @property
     def rotation_error(self) -> float | None:
-        """The part of a mean vector's error that remains for any number of reports.
+        """The part of a mean vector's error that does not shrink with more reports.
 
-        Devices rotate their vectors by one of a finite number of rotations, which differ from
-        window to window. The error is that of one window, as a fraction of the vectors' length. The
-        worst case is assumed, in which all vectors are identical. None unless answers are vectors.
+        Devices draw one of a finite number of rotations, which differ between windows. The error is
+        that of one window, as a fraction of the vectors' length. In the assumed worst case, all
+        vectors are identical. None unless answers are vectors.
         """
         return None
 
     @property
     def least_noise(self) -> float:
-        """The minimum variance that the mechanism adds to a coordinate of a reported vector.
-
-        It is 0 unless answers are vectors.
-        """
+        """The minimum variance that the mechanism adds to a coordinate of a reported vector."""
         return 0.0
 
     def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 used for groups
         """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
-        Fresh noise is the noise that devices draw anew in each window.
+        Devices draw fresh noise anew in each window.
 
         Args:
             shares: the share of each group, above 0.
             means: the mean of each group, on a scale from 0 to 1.
-
         """
         return np.zeros_like(means)
 
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:  # noqa: ARG002 used for pairs
-        """Return, for each pair, the share of its group, and the standard error of this share.
+        """Return the share of each pair's group, and the standard error of this share.
 
         Both results have shape (pairs,).
 
@@ -303,36 +295,34 @@ class Analysis(ABC, Generic[K]):
 
         Raises:
             TypeError: unless answers are pairs.
-
         """
         raise TypeError(f"answers to {self.metric.name} are not pairs")
 
     @property
     def text_tails(self) -> TextTails | None:
-        """The probabilities of extreme errors in texts' shares; None unless answers are texts."""
+        """The probabilities of extreme errors in texts' shares. None unless answers are texts."""
         return None
 
     @property
     def power(self) -> Power | None:
-        """The probabilities that unlisted texts are found; None unless answers are texts."""
+        """The probabilities of finding unlisted texts. None unless answers are texts."""
         return None
 
     def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 used for distributions
-        """Return the distribution of answers, estimated from the tally of a pilot window.
+        """Return the distribution of answers in a pilot window.
 
-        Return None if no distribution is estimated.
+        None if no distribution is estimated.
         """
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return some narrower ranges for a number, including the one with the smallest error.
+        """Return some narrower ranges for a number, and the range with the smallest error.
 
-        Return () if the full range is about as good as the best one.
+        Return () if the full range is about as good as the best range.
 
         Args:
             people: the distribution of people's answers.
             reports: the expected number of reports in a window.
-
         """
         return ()
 
@@ -342,7 +332,7 @@ class Analysis(ABC, Generic[K]):
     def extremes(self) -> tuple[Floats, Floats]:
         """The smallest and the largest score of a report, for each share and then for the mean.
 
-        An estimate is the mean of scores, so these limit how far a fabricated report can move it.
+        These scores limit how far one fabricated report can move an estimate.
         """
         return np.zeros(0), np.zeros(0)
 
@@ -351,42 +341,38 @@ class Analysis(ABC, Generic[K]):
     observation: Observation | None = None
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the inputs that may encode an answer, with their exact probabilities.
+        """Return the possible inputs of an answer, with their exact probabilities.
 
         Raises:
             DomainError: if the object is not a valid answer.
-
         """
         return self.kind.law(answer, self.metric.channel.inputs)
 
     @abstractmethod
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws random tallies, as if devices had given certain answers.
+        """Return a function that draws random tallies for given answers.
 
         Args:
-            laws: for each distinct answer of the devices, the inputs that may encode it, with their
-                probabilities.
-
+            laws: for each distinct answer, its possible inputs with their probabilities.
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values whose shares include a device with this answer.
+        """Return the values with shares that include this answer.
 
-        For a set, these are its members.
+        For a set, these values are its members.
         """
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
-        """Return the number that is averaged for an answer. For a set, this number is its size.
+        """Return the number that the mean averages for an answer. For a set, this is its size.
 
         Raises:
             TypeError: if answers have no mean.
-
         """
         raise TypeError(f"a {self.kind.name} has no mean")
 
     def _estimated(self, tally: Tally, **more: Any) -> MetricEstimate:  # noqa: ANN401 fields of an estimate
-        """Return the estimate of a tally, with the given additional fields."""
+        """Return the estimate of a tally."""
         return MetricEstimate(
             **metric_fields(self.metric),
             window=tally.window.text,

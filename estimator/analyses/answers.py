@@ -1,7 +1,6 @@
-"""Shares and means, for questions in which each answer is an input of the channel.
+"""Shares and means, for metrics with one channel input for each answer.
 
-The channel draws one of m symbols for one of k inputs. Arrays have one row for each tally, because
-numpy processes a hundred rows about as fast as one.
+Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
 """
 
 from __future__ import annotations
@@ -40,19 +39,20 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
-"""The number of symbol counts in a batch of tallies that are processed together. Larger batches
-would not be faster, because the library for linear algebra (BLAS) processes larger matrices in
-several threads, which wait for each other on busy processors.
+"""The number of symbol counts in a batch of tallies.
+
+Larger batches are not faster: for larger matrices, the linear algebra library (BLAS) starts
+threads, and these threads wait for each other on busy processors.
 """
 
 K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Questions that are estimated from symbol counts: all except texts, vectors and models."""
+    """Metrics estimated from symbol counts: all except texts, vectors and models."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally. Tallies are processed in batches."""
+        """Yield the estimates of each tally."""
         symbols, family = self.metric.channel.symbols, self.family(request) if request.simultaneous else 1
         at_once = max(1, AT_ONCE // symbols)
         for first in range(0, len(tallies), at_once):
@@ -68,29 +68,24 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares of each tally, its mean, or both.
+        """Yield the shares and the mean of each tally, as far as the metric has them.
 
         Args:
             counts: the count of each symbol, shape (tallies, m).
             reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-            family: the number of intervals of each tally that must be valid simultaneously, with
-                95% confidence.
-
+            family: the number of simultaneous 95% intervals in each tally.
         """
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports.
-
-        Their intervals cover every possible value.
-        """
+        """Return the figures of a tally without reports. Their intervals cover every value."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
-        """Return the number of confidence intervals that are reported for one tally."""
+        """Return the number of confidence intervals for one tally."""
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates, completed with figures that need the counts of the symbols."""
+        """Add figures that need the counts of the symbols."""
         return estimated
 
     def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -103,11 +98,10 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the extreme scores of a report, which limit the effect of fabricated reports.
+        """Return the extreme scores of a report. They limit the effect of fabricated reports.
 
         Args:
             unbiased: the unbiased estimates of the figures.
-
         """
         return self.extremes
 
@@ -116,8 +110,7 @@ class OneSymbol(Analysis[K]):
 
         Args:
             mean: the estimated mean, in the unit of the answers.
-            reports: the number of reports, by which the mean is multiplied to get the sum.
-
+            reports: the number of reports. The sum is the mean times this number.
         """
         yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
@@ -125,12 +118,12 @@ class OneSymbol(Analysis[K]):
 
     @property
     def adds_up(self) -> bool:
-        """Whether answers can be added, as numbers and counts can. Steps of a scale cannot."""
+        """Whether answers can be added. Numbers and counts can; steps of a scale cannot."""
         return False
 
     @property
     def inverse(self) -> Inverse:
-        """The inverse of the channel, which estimates the shares of the inputs from a tally."""
+        """The inverse of the channel."""
         return inverse_of(self.metric.channel)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
@@ -140,30 +133,27 @@ class OneSymbol(Analysis[K]):
 
 
 class OneOfLabels(OneSymbol[K]):
-    """Questions whose answers are the channel's inputs: booleans, categories and similar kinds."""
+    """Metrics with one channel input for each answer, such as booleans and categories."""
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers, in order.
-
-        The last one is "no answer" if devices without an answer report too.
-        """
+        """The answers, in order. The last answer may be "no answer"."""
         return self.metric.labels
 
     @property
     def positions(self) -> Floats | None:
-        """The number that each input contributes to the mean; None if there is no mean."""
+        """The number that each input contributes to the mean. None if there is no mean."""
         return None
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers for clustering, shape (k, d); None if they have none."""
+        """The coordinates of the answers for clustering, shape (k, d). None without coordinates."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
     @property
     def scale(self) -> Floats:
-        """The `positions`, scaled so that the smallest is 0 and the largest is 1."""
+        """The `positions`, scaled to the range from 0 to 1."""
         positions = self.positions
         assert positions is not None  # noqa: S101 used only if there is a mean
         least, greatest = float(positions.min()), float(positions.max())
@@ -172,13 +162,13 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of the mean's range: the smallest and the largest position."""
+        """The smallest and the largest position."""
         positions = self.positions
         return None if positions is None else (float(positions.min()), float(positions.max()))
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: shares, and the mean and sum if there is a mean."""
+        """The figures that alerts may watch: the shares, the mean, and the sum."""
         return (
             ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -194,10 +184,7 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports.
-
-        Their intervals cover every possible value.
-        """
+        """Return the figures of a tally without reports. Their intervals cover every value."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
@@ -220,11 +207,11 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of intervals of one tally's figures, apart from shares and the mean."""
+        """The number of intervals in one tally, apart from shares and the mean."""
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates, completed with clusters, the covariance, and derived figures."""
+        """Add clusters, the covariance, and derived figures."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated
@@ -250,11 +237,11 @@ class OneOfLabels(OneSymbol[K]):
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
-        """Return whether shares within groups are requested. Only pairs of answers have them."""
+        """Return whether the request includes shares within groups. Only pairs have them."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Return the estimates, completed with shares within groups and their differences."""
+        """Add shares within groups and their differences."""
         return estimated
 
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
@@ -299,14 +286,14 @@ class OneOfLabels(OneSymbol[K]):
 class StepOfScale(OneOfLabels[Ordinal]):
     """Answers on a scale with steps 1, 2, and so on.
 
-    If devices without an answer report "no answer", the question has no mean.
+    There is no mean if devices may report "no answer".
     """
 
     mean_name = "mean position"
 
     @property
     def positions(self) -> Floats | None:
-        """The numbers of the steps: 1, 2, and so on. None if devices may report "no answer"."""
+        """The steps 1, 2, and so on. None if devices may report "no answer"."""
         return None if self.metric.has_no_answer else np.arange(1.0, self.metric.channel.inputs + 1)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a step
@@ -315,36 +302,36 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets, of which each device reports one random element.
+    """Sets. Each device reports one random element of its set.
 
-    The device first pads its set with dummies to the maximum size. For instance, with a maximum of
-    3, a set of one member gets two dummies, and the member is drawn with probability 1/3.
+    The device first pads its set with dummies to the maximum size. With a maximum of 3, a set with
+    one member gets two dummies. The device then draws the member with probability 1/3.
     """
 
     mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:
-        """The estimates of a set's size, one for each input.
+        """The estimated set size, one for each input.
 
-        If the drawn element is a value, the estimate is the maximum size. If it is a dummy, the
-        estimate is 0. The mean of these estimates over all reports estimates the mean size of sets.
+        A value has the maximum size as its estimate, and a dummy has 0. The average of these
+        estimates over all reports is the mean size.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the probability that each member and dummy of the padded set is drawn."""
+        """Return the probability of drawing each member and dummy."""
         (padded,) = super().law(answer)
         return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals: one for each value's share, and one for the mean size."""
+        """Return the number of intervals: one for each share, and one for the mean size."""
         return len(self.kind.values) + 1
 
     @property
     def factor(self) -> float:
-        """The number of elements in the padded set, of which a device draws one."""
+        """The number of elements in the padded set."""
         return float(self.kind.max_items)
 
     def of_answers(self, shares: Figures) -> Figures:
@@ -353,7 +340,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def points(self) -> None:
-        """None, because the members of sets have no coordinates."""
+        """None, because members of sets have no coordinates."""
         return
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a set
@@ -369,15 +356,15 @@ class MembersOfSet(OneOfLabels[Subset]):
 class MembersInPairs(MembersOfSet):
     """Sets that are reported with pair geometry.
 
-    A device pads its set with dummies to the maximum size and draws two of its elements. It then
-    reports a block, which is a set of elements that most likely contains one or both of the two.
+    A device pads its set with dummies and draws two elements. The device then reports a block: a
+    set of elements that probably contains one or both drawn elements.
     """
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
         """Return the scores that estimate the mean size of sets.
 
-        They estimate the number of dummies in a padded set, which is subtracted from the maximum
-        size. There are fewer dummies than values, so counting dummies has less noise than counting
+        The scores estimate the number of dummies, and subtract this number from the maximum size.
+        Dummies have fewer inputs than values, so this estimate has less noise than an estimate from
         values.
         """
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
@@ -394,36 +381,36 @@ class MembersInPairs(MembersOfSet):
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
         """Return the covariance matrix of the shares, from the observed scores of the reports.
 
-        The estimated shares cannot be used, because they do not determine how likely each block is.
+        The estimated shares do not determine the probability of each block.
         """
         covariance: Floats = np.cov(sample.scores, fweights=sample.counts, bias=True) / sample.reports
         return covariance
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return the pairs of elements of the padded set, each with the same probability.
+        """Return the pairs of elements in the padded set, with equal probabilities.
 
-        If there are K possible elements, the pair of the elements a and b is the input a * K + b.
+        With K possible elements, the pair of elements a and b is the input a * K + b.
         """
         (padded,) = Analysis.law(self, answer)
         pairs = [first * self.metric.channel.inputs + second for first, second in combinations(padded, 2)]
         return {pair: Fraction(1, len(pairs)) for pair in pairs}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies. Each device draws two elements to report about."""
+        """Return a function that draws tallies. Each device draws two elements of its set."""
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.inputs**2)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 class MembersAsked(MembersOfSet):
-    """Sets for which each device reports whether one random value is in its set.
+    """Sets. Each device draws one value and reports whether its set contains this value.
 
-    The value is drawn from all values of the question. Each value's share is estimated from the
-    reports about this value only, so the estimates of different values are independent.
+    Each value's share is estimated only from the reports about this value. The estimates for
+    different values are therefore independent.
     """
 
     @property
     def factor(self) -> float:
-        """1, because the share of yes for a value is the share of sets that contain it."""
+        """1, because a value's share of yes is the share of sets with this value."""
         return 1.0
 
     @property
@@ -433,7 +420,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def scale(self) -> Floats:
-        """The weight of each value's share in the mean size, if the maximum size counts as 1."""
+        """The weight of each value's share in the mean size, in units of the maximum size."""
         return np.full(len(self.kind.values), 1 / self.kind.max_items)
 
     @property
@@ -454,18 +441,15 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return, for each value, the input that states whether the set contains it.
+        """Return, for each value, the input that states whether the set contains this value.
 
-        Each input has the same probability, because a device draws the value at random.
+        All inputs have the same probability.
         """
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies.
-
-        Each device draws the value that it reports about.
-        """
+        """Return a function that draws tallies. Each device draws a value to report about."""
         draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.symbols)
         return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
@@ -473,13 +457,11 @@ class MembersAsked(MembersOfSet):
 def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
     """Return a function that encodes devices' answers as inputs, at random.
 
-    It takes the number of devices with each answer, and returns the number with each input.
+    The function converts the number of devices with each answer to the number with each input.
 
     Args:
-        laws: for each distinct answer of the devices, the inputs that may encode it, with their
-            probabilities.
+        laws: for each distinct answer, its possible inputs with their probabilities.
         inputs: the number of inputs of the channel.
-
     """
     longest = max(map(len, laws), default=0)
     # numpy assigns the rounding error of a row's sum to its last input, which must therefore be
@@ -506,9 +488,7 @@ def shares_of(
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
         reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that must be valid simultaneously, with 95%
-            confidence.
-
+        family: the number of simultaneous 95% intervals in each tally.
     """
     lows, highs = inverse.intervals(counts, reports, family)
     unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)

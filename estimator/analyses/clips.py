@@ -1,11 +1,8 @@
-"""The best clip of a number: an upper end of the range that balances bias against noise.
+"""The best clip of a number: an upper end of the range that balances bias and noise.
 
-Answers above the clip count as the clip, which biases the mean. But the noise of the mean grows
-with the width of the range, even if hardly any answer lies near the end. If the distribution of
-answers is skewed, a narrower range is therefore often better than the full range. For example,
-visits to a doctor can be counted up to 15 or up to 80. An upper end of 15 usually gives an estimate
-nearer to the mean of all visits than 80 does. To find the best clip, the distribution must be
-known, for example from a pilot window.
+Answers above the clip count as the clip, which biases the mean. The noise of the mean grows with
+the width of the range. For a skewed distribution, a narrower range therefore often gives a smaller
+error. The search needs the distribution of answers, for example from a pilot window.
 """
 
 from __future__ import annotations
@@ -24,40 +21,37 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import Z_OF_POWER, Z, bisected
 
 STEP: Final = 1.1
-"""The ratio between one candidate for the range's length and the next, before each candidate is
-rounded to two digits.
-"""
+"""The ratio between the lengths of neighboring candidate ranges, before rounding to two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""The smallest candidate is this quantile of the answers: the median. If more than half of the
-answers were clipped, the mean would say little about the numbers.
+"""The quantile of the answers that is the smallest candidate.
+
+If more than half of the answers were clipped, the mean would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""A table shows the best clip, and the candidates nearest to these quantiles of the answers."""
+"""The quantiles of the answers that select candidates for the table."""
 
 MOST_CHANGE: Final = 10.0
-"""The largest relative rise of all numbers for which `clip_at` checks whether it would be detected.
-A rise of 10 multiplies each number by 11.
-"""
+"""The largest relative rise that `clip_at` tries. A rise of 10 multiplies each number by 11."""
 
 WORTH: Final = 0.9
-"""A clip is suggested if its error is at most this fraction of the error with the full range."""
+"""The maximum error of a suggested clip, as a fraction of the full range's error."""
 
 BODY, TAIL = 0.5, 0.97
-"""Two quantiles of a pilot window, from which the tail of the distribution is extrapolated. Beyond
-the second quantile, the tail falls exponentially, as fast as between the two quantiles. It replaces
-the estimated distribution, which is usually noise there. A range that includes this noise would be
-far too wide.
+"""Two quantiles of a pilot window. They determine the extrapolated tail of the distribution.
+
+Beyond ``TAIL``, the distribution falls exponentially, at the rate between the two quantiles. There,
+the estimated distribution is mostly noise, which would make the suggested range far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A candidate range for a number, and the error of the mean with this range.
+    """A candidate range for a number, and the error of its mean.
 
-    The error is the deviation of the estimate from the mean of all numbers without a clip.
+    The error is the deviation from the mean of all unclipped numbers.
     """
 
     high: Annotated[float, says("the largest answer; larger numbers are counted as this number.")]
@@ -81,8 +75,7 @@ class Numbers(NamedTuple):
 
     Attributes:
         values: the possible answers in rising order, shape (values,).
-        weights: the share of people who give each answer; the sum is 1; shape (values,).
-
+        weights: the share of people with each answer, with sum 1, shape (values,).
     """
 
     values: Floats
@@ -90,16 +83,15 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return some narrower ranges for a number, including the one with the smallest error.
+    """Return some narrower ranges for a number, and the range with the smallest error.
 
-    Return () if the full range is about as good as the best one.
+    Return () if the full range is about as good as the best range.
 
     Args:
         ends: the ends of the range in the question.
         people: the distribution of people's answers.
         decoder: the decoder of the mean.
         reports: the expected number of reports in a window.
-
     """
     low, own = ends
     highs = sorted({own, *_ladder(low, quantile(people, LEAST_SHARE), float(people.values[-1]))})
@@ -112,7 +104,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest x for which at least this share of people have a value up to x."""
+    """Return the smallest value that at least this share of people do not exceed."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 
@@ -132,11 +124,7 @@ def with_exponential_tail(people: Numbers) -> Numbers:
 
 
 def _ladder(low: float, least: float, most: float) -> Iterator[float]:
-    """Yield candidates for the upper end of a range that begins at ``low``, in rising order.
-
-    Each is ``low`` plus a length that is rounded up to two digits. The first candidate is at least
-    ``least``, and the last one is the first that is at least ``most``.
-    """
+    """Yield candidates for the upper end of the range, in rising order."""
     length = max(least - low, (most - low) / 1e6)
     last = -math.inf
     while length > 0 and last < most:
@@ -147,7 +135,7 @@ def _ladder(low: float, least: float, most: float) -> Iterator[float]:
 
 
 def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports: int) -> Clip:
-    """Return the range that ends at ``high``, with the bias, noise and total error of its mean."""
+    """Return the bias, noise and total error of the range that ends at ``high``."""
     numbers, weights = people
     clipped = np.clip(numbers, low, high)
     places = (clipped - low) / (high - low)
@@ -163,8 +151,5 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest relative rise of all numbers that raises the mean by ``wanted``.
-
-    Return None if even `MOST_CHANGE` does not raise the mean by this much.
-    """
+    """Return the smallest relative rise that raises the mean by ``wanted``, or None."""
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

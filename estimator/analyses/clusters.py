@@ -1,31 +1,20 @@
-"""Clusters of answers: how many there are, and the answers, share and stability of each cluster.
+"""Clusters of similar answers: their number, and the answers, share and stability of each cluster.
 
-A cluster consists of answers that lie close together. For instance, the answers 1 to 5 may be one
-cluster, and 20 to 30 another. Clusters are found by weighted k-means, where each possible answer is
-a point. An answer is a step of a scale, a count, or a pair of answers to two questions. A number is
-represented by the middle of its bin. The weight of a point is the estimated share of the answer.
-The shares are maximum-likelihood estimates; for the bins of a number, they are smoothed, as in the
-report's histogram. Only the tally is used, so clusters cost no privacy budget.
+Weighted k-means finds the clusters. Each possible answer is a point, and the estimated share of the
+answer is the weight of the point. A number is represented by the middle of its histogram bin.
+Clusters are computed from the tally alone, so they cost no privacy budget.
 
-* k-means: Lloyd 1982, "Least squares quantization in PCM". Several starts are drawn at random, with
-  a higher probability for points far from each other (Arthur & Vassilvitskii 2007, "k-means++: the
-  advantages of careful seeding"). The seed is fixed. The start that leads to the smallest sum of
-  squares is used.
-* The number of clusters is chosen to maximize the average silhouette width, weighted by shares
-  (Rousseeuw 1987, "Silhouettes: a graphical aid to the interpretation and validation of cluster
-  analysis"). If this width is below .7, all answers are put in one cluster. Kaufman & Rousseeuw
-  1990, "Finding groups in data", table 4 of chapter 2, call the structure strong from .7 on. For
-  comparison, evenly spread answers have a width of .55, and normally distributed answers have less.
-  The distance between two people with the same answer is assumed to be a third of the smallest
-  distance between different answers. This is the mean distance between two evenly spread values
-  that are rounded to the same answer. With a distance of 0, the best number of clusters would
-  always be the number of answers.
-* To see which clusters could be noise, tallies are drawn at random from the fitted distribution
-  (resampled), and are clustered in the same way. The results show how often each number of clusters
-  is found, and how stable each cluster is. The stability is the mean Jaccard index, weighted by
-  shares, between the cluster and the most similar cluster in each resampled tally (Hennig 2007,
-  "Cluster-wise assessment of cluster stability"). A cluster with a stability below .6 is probably
-  noise.
+* k-means: Lloyd 1982, "Least squares quantization in PCM". The starts are drawn with k-means++
+  (Arthur & Vassilvitskii 2007) and a fixed seed. The start with the smallest sum of squares wins.
+* The number of clusters: the number with the largest average silhouette width, weighted by shares
+  (Rousseeuw 1987, "Silhouettes"). Below a width of .7, all answers form one cluster. Kaufman &
+  Rousseeuw 1990, "Finding groups in data", table 4 of chapter 2, call a structure strong from .7.
+  Evenly spread answers have a width of .55.
+* Two people with the same answer: their assumed distance is a third of the smallest distance
+  between different answers. A distance of 0 would make each answer a cluster of its own.
+* Stability: tallies are drawn from the fitted distribution (resampled) and clustered again. The
+  stability of a cluster is a mean Jaccard index, weighted by shares (Hennig 2007, "Cluster-wise
+  assessment of cluster stability"). A cluster with a stability below .6 is probably noise.
 """
 
 from __future__ import annotations
@@ -50,24 +39,22 @@ MOST_CLUSTERS = 5
 """The maximum number of clusters. Readers could hardly tell more clusters apart."""
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
-"""The number of random starts of k-means for the tally and for each resampled tally. In small
-cases, the best of eight starts reaches the smallest possible sum of squares. For a resampled tally,
-four starts are enough.
-"""
+"""The number of random starts of k-means for the tally, and for each resampled tally."""
 
 MOST_ROUNDS = 100
-"""The maximum number of rounds of k-means. A dozen are usual."""
+"""The maximum number of rounds of k-means."""
 
 SEED = 1
-"""The fixed seed of the starts, so that a tally has the same clusters on every run."""
+"""The fixed seed of the starts. A tally has the same clusters in every report."""
 
 POINTS_OF_A_CLUSTER = 3
-"""The minimum number of points per cluster, on average. If each point were a cluster, the
-silhouette width would have its maximum, but no meaning.
+"""The minimum average number of points in a cluster.
+
+If each point were a cluster, the silhouette width would be largest, but meaningless.
 """
 
 STRONG = 0.7
-"""The minimum average silhouette width. Below it, all answers are put in one cluster."""
+"""The minimum average silhouette width. Below this width, all answers form one cluster."""
 
 Members = NDArray[np.int64]
 
@@ -75,16 +62,16 @@ MOST_POINTS = 256
 """The maximum number of values to cluster. The distances between all pairs must fit in memory."""
 
 RESAMPLES = 50
-"""The number of resampled tallies. Each is divided into one cluster, into two, and so on."""
+"""The number of resampled tallies."""
 
 NUMBERS_AT_ONCE = 2**16
-"""The maximum number of symbol counts in a batch of resampled tallies that are fitted together.
+"""The maximum number of symbol counts in a batch of resampled tallies.
+
 Fitting each tally separately would take ten times as long.
 """
 
 SEED_OF_RESAMPLES = 2
-"""The fixed seed of the resampled tallies, so that a tally has the same stabilities on every run.
-"""
+"""The fixed seed of the resampled tallies. A tally has the same stabilities in every report."""
 
 
 def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clusters:
@@ -124,7 +111,7 @@ def clusters_of_values(
     """Return the clusters of a scale, a count or a pair.
 
     Args:
-        points: the coordinates of the answers, shape (k, d); None if answers have no coordinates.
+        points: the coordinates of the answers, shape (k, d). None if answers have no coordinates.
         labels: the answers.
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (m,).
@@ -132,7 +119,6 @@ def clusters_of_values(
 
     Returns:
         The clusters, or None if there are no points or too many values.
-
     """
     if points is None or len(points) > MOST_POINTS:
         return None
@@ -181,15 +167,13 @@ class Values:
         return low, high
 
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
-        """Return the confidence interval of the mean position of people who gave certain answers.
+        """Return the confidence interval of the mean position of the people who gave some answers.
 
-        The mean is the position c from which the signed distances of these people's answers add up
-        to 0. The interval consists of all c for which this sum could be 0.
+        The interval contains each position c for which the distances from c could add up to 0.
 
         Args:
-            members: the indices of the values.
-            line: the position of every value of the question, in rising order, shape (k,).
-
+            members: the indices of the answers.
+            line: the positions of all values of the metric, in rising order, shape (k,).
         """
         first, last = float(line[members].min()), float(line[members].max())
         if first == last:
@@ -208,15 +192,12 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Draw resampled tallies, each with as many reports as ``counts`` has.
-
-    The result has shape (RESAMPLES, symbols), and ``law`` is the probability of each symbol.
-    """
+    """Draw resampled tallies, shape (RESAMPLES, symbols)."""
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
 def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[float, float]:
-    """Return the total share of some answers, and the mean position of people who gave them."""
+    """Return the total share and the mean position of some answers."""
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())
@@ -229,9 +210,7 @@ class Split:
     Attributes:
         clusters: the indices of each cluster's answers. Clusters are ordered by their first answer.
         stabilities: how well resampled tallies reproduce each cluster, from 0 to 1.
-        numbers: for each number of clusters 1, 2, …, the fraction of resampled tallies in which
-            this number of clusters is found.
-
+        numbers: the fraction of resampled tallies with 1 cluster, with 2 clusters, and so on.
     """
 
     clusters: tuple[Members, ...]
@@ -240,14 +219,13 @@ class Split:
 
 
 def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
-    """Divide answers into clusters, and measure how well resampled tallies reproduce them.
+    """Divide answers into clusters, and measure the stability of each cluster.
 
     Args:
         points: the coordinates of the answers, shape (points, dimensions). In one dimension, they
             are in rising order.
-        shares: the estimated weights of the answers, at least 0, with sum 1; shape (points,).
+        shares: the estimated weights of the answers, with sum 1, shape (points,).
         resampled_shares: the weights from resampled tallies, shape (resamples, points).
-
     """
     most = max(1, min(MOST_CLUSTERS, len(points) // POINTS_OF_A_CLUSTER))
     apart = _apart(points)
@@ -266,7 +244,6 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
 
 
 def _apart(points: Floats) -> Floats:
-    """Return the assumed mean distance between two people, for each pair of answers."""
     apart: Floats = np.sqrt(_distances(points, points))
     np.fill_diagonal(apart, np.inf)
     np.fill_diagonal(apart, apart.min() / 3)
@@ -289,10 +266,9 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
     """Return the average silhouette width of a division into clusters.
 
     Args:
-        apart: the distances between all points, as `_apart` returns them, shape (points, points).
+        apart: the distances from `_apart`, shape (points, points).
         weights: the weights of the points, shape (points,).
         members: the index of each point's cluster, shape (points,).
-
     """
     held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
     totals = held.sum(axis=0)
@@ -307,9 +283,9 @@ def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
 
 
 def _splits(points: Floats, weights: Floats, most: int, starts: int = STARTS) -> list[Members]:
-    """Divide the points into one cluster, into two, and so on up to ``most`` clusters.
+    """Divide the points into one cluster, into two clusters, and so on up to ``most`` clusters.
 
-    Each division is an array with the index of each point's cluster, shape (points,).
+    Each division is an array with the cluster of each point, shape (points,).
     """
     generator = np.random.default_rng(SEED)
     return [_best(points, weights, number, generator, starts if number > 1 else 1) for number in range(1, most + 1)]
@@ -333,8 +309,8 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
     """Draw the first centers of k-means++ among the points, shape (number, dimensions).
 
-    A point is drawn with a probability proportional to its weight times its squared distance from
-    the nearest earlier center.
+    The probability of a point is proportional to its weight times its squared distance from the
+    nearest center.
     """
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
@@ -346,10 +322,7 @@ def _start(points: Floats, weights: Floats, number: int, generator: np.random.Ge
 
 
 def _distances(points: Floats, centers: Floats) -> Floats:
-    """Return the squared distance of each point from each center, shape (..., points, centers).
-
-    Points have shape (points, dimensions), and centers have shape (..., centers, dimensions).
-    """
+    """Return the squared distance of each point from each center, shape (..., points, centers)."""
     distances: Floats = ((points[:, np.newaxis, :] - centers[..., np.newaxis, :, :]) ** 2).sum(axis=-1)
     return distances
 
@@ -366,11 +339,6 @@ def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) 
 
 
 def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Sequence[Members]) -> float:
-    """Return a cluster's stability.
-
-    It is the mean of the cluster's Jaccard indices with the most similar cluster in each resampled
-    tally.
-    """
     return float(np.mean([_in_common(held, *resampled) for resampled in zip(resampled_shares, fitting, strict=True)]))
 
 

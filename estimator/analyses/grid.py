@@ -1,11 +1,11 @@
 """Estimates for numbers, counts and days of use: means, distributions, and shares of counts.
 
-A device rounds its number at random to a point of an even grid, and the channel has an input for
-each point. If each count is an input of its own, the share of each count is estimated. The
-estimated quantiles, variance and shares of a distribution come from a smoothed histogram. Their
-intervals come from the package `distribution_intervals`, and are valid for every population, even
-though smoothing biases the estimates. If an estimate lies outside its interval, it is moved to the
-nearer end.
+A device rounds its number at random to a point of an even grid. The channel has one input for each
+point.
+
+A smoothed histogram gives the estimated quantiles, variance and shares. Smoothing biases these
+estimates. The package `distribution_intervals` computes intervals that are valid for every
+population. An estimate outside its interval is moved to the nearer end.
 """
 
 from __future__ import annotations
@@ -53,19 +53,20 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 Ends = tuple[float, float]
 
 FLOATS_APART: Final = 2**40
-"""The absolute value of each end of a range may be at most this number times the range's width. A
-narrower range, such as from 10**15 to 10**15 + 1, contains too few floats for a histogram.
+"""The maximum absolute value of a range's ends, as a multiple of the range's width.
+
+A narrower range, such as from 10**15 to 10**15 + 1, contains too few floats for a histogram.
 """
 
 W = TypeVar("W", Count, Activity)
 
 
 class PointOfGrid(OneSymbol[Grid]):
-    """Questions about numbers. A device rounds its number at random to a point of an even grid."""
+    """Metrics about numbers. A device rounds its number at random to a point of an even grid."""
 
     @property
     def decoder(self) -> Decoder | None:
-        """The scores for the mean. None if the only grid points are the two ends of the range."""
+        """The scores for the mean. None if the grid has only two points."""
         return decoder_of(self.metric.channel)
 
     @property
@@ -103,7 +104,7 @@ class PointOfGrid(OneSymbol[Grid]):
         check_range(self.kind)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally. Distributions are fitted in batches."""
+        """Yield the estimates of each tally."""
         means = super().estimates(tallies, request)
         histogram = self.histogram
         if histogram is None:
@@ -135,7 +136,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]
 
     def family(self, request: Request) -> int:
-        """Return the number of intervals of one tally, which is 1 if only the mean is estimated."""
+        """Return the number of intervals for one tally."""
         histogram = self.histogram
         return 1 if histogram is None else family_of(histogram, len(self._ranges(request)))
 
@@ -152,27 +153,21 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def averaged_ends(self) -> tuple[float, float]:
-        """The ends of the range, as logarithms if logarithms are averaged."""
+        """The ends of the range. A geometric mean has the logarithms of the ends."""
         return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
 
     @property
     def width(self) -> float:
-        """The length of the range, or of the range of logarithms if logarithms are averaged."""
+        """The difference between the `averaged_ends`."""
         low, high = self.averaged_ends
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Convert a mean to the unit of the answers.
-
-        The mean is given on a scale from 0, the low end of the range, to 1, the high end.
-        """
+        """Convert a mean from the scale 0 to 1 to the unit of the answers."""
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the mean of a tally without reports.
-
-        Its interval is the whole range of answers.
-        """
+        """Return the mean of a tally without reports. Its interval is the whole range."""
         return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
 
     @property
@@ -185,10 +180,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of one report for the mean.
-
-        If logarithms are averaged, these are scores for the mean logarithm.
-        """
+        """The smallest and the largest score of one report for the mean or the mean logarithm."""
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
@@ -215,7 +207,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
 
 class PlaceOnScale(PointOfGrid):
-    """Questions with answers on a scale such as 1 to 5, of which only the mean is estimated."""
+    """Metrics with answers on a scale such as 1 to 5. Only the mean is estimated."""
 
     mean_name = "mean position"
 
@@ -230,7 +222,10 @@ class PlaceOnScale(PointOfGrid):
 
 
 class NumberOfMagnitudes(PointOfGrid):
-    """Numbers that span orders of magnitude, such as file sizes. Their logarithms are averaged."""
+    """Numbers that span orders of magnitude, such as file sizes.
+
+    The estimator averages logarithms.
+    """
 
     mean_name = "geometric mean"
 
@@ -244,15 +239,12 @@ class NumberOfMagnitudes(PointOfGrid):
         return ()
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
-        """Return log(1 + x), where x is the number, clipped to the range."""
+        """Return log(1 + x) for the number x, clipped to the range."""
         return math.log1p(super().worth(value))
 
 
 class CountsWithShares(OneOfLabels[W]):
-    """Questions about counts 0, 1, and so on, for which the share of each count is estimated.
-
-    Each count is an input of the channel.
-    """
+    """Metrics about counts 0, 1, and so on. The share of each count is estimated."""
 
     @property
     def positions(self) -> Floats:
@@ -270,11 +262,11 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """Shares of devices by their days of use: on exactly n days, and on at least n days."""
+    """Shares of devices with exactly n days of use, and with at least n days."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The thresholds: one day, and a quarter, half and all of the days that are counted."""
+        """The thresholds: one day, and a quarter, half and all of the counted days."""
         days = int(self.kind.high)
         return (1, -(-days // 4), -(-days // 2), days)
 
@@ -284,15 +276,14 @@ class DaysOfUse(CountsWithShares[Activity]):
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates, completed with the share of devices at or above each threshold."""
+        """Add the share of devices at or above each threshold."""
         estimated = super().more(estimated, counts, request, family)
         return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
 
     def _at_least(self, estimated: MetricEstimate, counts: Counts, family: int) -> FigureGroup:
         """Return the share of answers at or above each threshold.
 
-        Each share is computed as a mean, in which an answer counts as 1 if it reaches the
-        threshold, and otherwise as 0.
+        This share is the mean of a score: 1 for answers that reach the threshold, and otherwise 0.
         """
         likeliest = estimated.figures("share").maximum_likelihood
         shares = []
@@ -334,19 +325,15 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
     *,
     simultaneous: bool = False,
 ) -> Iterator[FigureGroup]:
-    """Yield the groups of figures that describe a number's distribution.
-
-    These are the variance, the quantiles, the shares of the requested ranges, the distribution
-    function and the histogram.
+    """Yield the variance, quantiles, ranges, distribution function and histogram of a number.
 
     Args:
         histogram: the number's bins, and the probability of each symbol for a value in each bin.
         counts: the count of each symbol, shape (symbols,).
-        fit: the histograms fitted to the tally, or None if it has no reports.
+        fit: the histograms fitted to the tally, or None if the tally has no reports.
         ranges: the ends of the requested ranges, in the number's unit.
         unit: the unit of the number.
-        simultaneous: whether all intervals must be valid simultaneously, with 95% confidence.
-
+        simultaneous: whether all 95% intervals must be valid simultaneously.
     """
     ends = float(histogram.lows[0]), float(histogram.highs[-1])
     if fit is None:
@@ -389,10 +376,10 @@ def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[s
 
 
 def family_of(histogram: Histogram, ranges: int) -> int:
-    """Return the number of confidence intervals that a report has for a distribution.
+    """Return the number of confidence intervals for a distribution.
 
-    The mean, the variance and the band around the distribution function count as one interval each.
-    In addition, each quantile, bin and requested range has an interval.
+    The mean, the variance and the distribution function have one interval each. Each quantile, bin
+    and requested range also has an interval.
     """
     return 3 + len(QUANTILES) + histogram.bins + ranges
 
@@ -403,10 +390,7 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures whose estimates lie within their intervals.
-
-    An estimate outside its interval is moved to the nearer end of the interval.
-    """
+    """Return figures with estimates moved into their intervals."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
@@ -437,11 +421,10 @@ def _pairs(histogram: Histogram) -> list[Ends]:
 
 
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
-    """Return the share of answers within each of the requested ranges.
+    """Return the share of answers within each requested range.
 
-    The ends of a requested range may lie between grid points. The low end of the share's interval
-    is then computed for a narrower range, which ends at grid points. The high end is computed for a
-    wider range, which also ends at grid points.
+    The ends of a requested range may lie between grid points. The share's lower limit comes from a
+    narrower range that ends at grid points. The upper limit comes from a wider range.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []
@@ -459,7 +442,10 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the interval of the share between two grid points, or 0..0 if no bin lies between."""
+    """Return the interval of the share between two grid points.
+
+    Without a bin between them, the interval is 0..0.
+    """
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -1,14 +1,15 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
-A device rounds its number at random to a point of an even grid. It reports the pair of its group
-and this point, as one of several categories. The shares of these pairs are estimated without bias.
-The sum of these estimates over the pairs of a group estimates the share of the group. A sum that is
-weighted by the points estimates this share times the group's mean. The group's mean is the second
-sum divided by the first. The module `ratios` computes the intervals of such ratios and of their
-differences, and the p-values of the differences.
+A device rounds its number at random to a point of an even grid. The device then reports the pair
+of its group and this point as a category.
 
-If the interval of a group's share includes 0, the group could be empty. The report then gives no
-mean for this group.
+The estimates start from the shares of these pairs:
+
+* The share of a group is the sum of its pairs' shares.
+* The mean of a group is its weighted sum divided by this share. The weights are the points.
+
+The module `ratios` computes the intervals and p-values. If the interval of a group's share includes
+0, the report gives no mean for this group.
 """
 
 from __future__ import annotations
@@ -39,14 +40,16 @@ from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
 from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
-"""The index of the outcome "high end". Each answer counts partly as the low end and partly as the
-high end of the range. In the range 0..10, for instance, 7.5 counts as 1/4 low and 3/4 high. The
-share of the outcome "high end" within a group is the group's mean, as a fraction of the range.
+"""The index of the outcome "high end".
+
+Each answer counts partly as the low end and partly as the high end of the range. In the range
+0..10, the answer 7.5 counts as 1/4 low and 3/4 high. A group's mean, as a fraction of the range,
+is the share of the outcome "high end" in the group.
 """
 
 
 class MeansByGroup(OneSymbol[MeanByGroup]):
-    """Questions about a group and a number: the share of each group, and the mean number in it."""
+    """Metrics about a group and a number: the share of each group, and the mean of each group."""
 
     compares_groups = True
 
@@ -76,16 +79,16 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
             yield (FigureGroup("share", shares, "", SHARES),)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports, which are shares with intervals 0..1."""
+        """Return shares with intervals 0..1, for a tally without reports."""
         return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals of one tally, for shares, means and differences."""
+        """Return the number of intervals for one tally's shares, means and differences."""
         groups = self.kind.first.size
         return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is 1 minus the first
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates, completed with groups' means, their differences and covariance."""
+        """Add the groups' means, their differences, and the covariance."""
         if not estimated.reports:
             return estimated
         if request.joint:
@@ -105,9 +108,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def _squares_of_group(self, group: int) -> tuple[float, float, float]:
         """Return three mean squared scores of a report, for the share of a group.
 
-        A report's mean square depends on the sender's input. The first figure is the largest mean
-        square of the inputs in the group. The second and third are the largest and the average mean
-        square of the inputs outside the group.
+        * the largest mean square among the group's inputs
+        * the largest mean square among the other inputs
+        * the average mean square of the other inputs
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -122,9 +125,8 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def least_difference(self, reports: int) -> float | None:
         """Return the smallest difference between two groups' means that is detected with 80% power.
 
-        This is a first-order approximation for groups of equal size. Half of each group's answers
-        are assumed to be at the low end of the range and half at the high end, because the variance
-        is then largest.
+        The result is a first-order approximation for groups of equal size. In each group, half of
+        the answers are at each end of the range, because this maximizes the variance.
         """
         if reports < EXACT_BELOW:
             return None
@@ -136,10 +138,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return least * self.width if least <= 1 else None
 
     def _residual(self, group: int) -> Floats:
-        """Return the distance of each input's number from the middle of the range, shape (k,).
+        """Return the distance of each input from the middle of the range, shape (k,).
 
-        The unit is the length of the range, so the result is from -0.5 to 0.5. For inputs of other
-        groups, it is 0. `least_difference` assumes that the middle is the group's mean.
+        The unit is the length of the range. Inputs of other groups have distance 0.
         """
         places = np.tile(np.linspace(-0.5, 0.5, self.kind.points), self.kind.first.size)
         residual: Floats = places * group_weights(self.kind, group)
@@ -153,16 +154,13 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
         """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
-        Fresh noise is the noise that devices draw anew in each window. To first order, a report
-        changes the group's mean by (answer - mean) / share if its sender belongs to the group. The
-        noise that the mechanism adds to this change depends on the answer. The result assumes that
-        all people in the group, and all people outside it, give the answers with the least noise.
-        If answers are permanent, the result is 0.
+        Devices draw fresh noise anew in each window. To first order, a report from the group
+        changes the mean by (answer - mean) / share. The result assumes the answers with the least
+        noise. If answers are permanent, the result is 0.
 
         Args:
             shares: the share of each group, above 0.
             means: the mean of each group, on a scale from 0 to 1.
-
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -208,9 +206,7 @@ def group_shares(
         inverse: the inverse of the channel.
         counts: the count of each symbol, shape (tallies, m).
         reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of intervals of each tally that must be valid simultaneously, with 95%
-            confidence.
-
+        family: the number of simultaneous 95% intervals in each tally.
     """
     groups = range(kind.first.size)
     contrasts = [Contrast.remembered(inverse, tuple(group_weights(kind, group).tolist())) for group in groups]
@@ -232,8 +228,7 @@ def group_means(
         inverse: the inverse of the channel.
         counts: the count of each symbol in one tally, shape (m,). At least one count is above 0.
         unit: the unit of the number.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        family: the number of simultaneous 95% intervals.
     """
     table, is_enough = ratios_of(kind, inverse, counts)
     z = z_of(family) if is_enough else math.inf
@@ -264,7 +259,7 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 def _ends(points: int) -> Floats:
     """Return how far each point counts as the low end and as the high end, shape (2, points).
 
-    For instance, with five points, the second point counts as 3/4 low and 1/4 high.
+    With five points, the second point counts as 3/4 low and 1/4 high.
     """
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])

@@ -1,8 +1,11 @@
 """Lasting variance: the part of a report's variance that remains when windows are averaged.
 
-If the same people report in several windows, two causes of error may be the same in all of them.
-One cause is the random choice of people. The other cause is permanent answers. A device randomizes
-its answer once and for all, and randomizes the result (the permanent answer) again in each window.
+If the same people report in several windows, two errors can repeat:
+
+* the error from the random choice of people
+* the error from permanent answers: a device randomizes its answer once, and randomizes the result
+  again in each window
+
 The rest of a report's variance is fresh noise, which each device draws anew in each window.
 """
 
@@ -22,12 +25,10 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
     """Return the lasting variance of one report, for each share.
 
     Args:
-        channel: the channel of the question.
+        channel: the channel of the metric.
         shares: the estimated shares.
-        of_one_value: whether each share is that of a single value. If a share combines several
-            values of permanent answers, its variance is unknown, and the largest possible variance
-            is returned.
-
+        of_one_value: whether each share belongs to a single value. Otherwise, and with permanent
+            answers, the result is the largest possible variance.
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos
@@ -38,13 +39,11 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    If answers are permanent, the result is infinite, because no part of the noise is then known to
-    be fresh.
+    With permanent answers, the result is infinite: no part of the noise is then known to be fresh.
 
     Args:
-        channel: the channel of the question.
+        channel: the channel of the metric.
         means: the mean of each group, on a scale from 0 to 1.
-
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
@@ -53,9 +52,8 @@ def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
     """Return the minimum variance of the fresh noise in a report, for each possible mean.
 
     Args:
-        metric: the question.
+        metric: the metric.
         places: the means, on a scale from 0 to 1.
-
     """
     channel = metric.channel
     gap, _ = _first_step(channel)
@@ -63,15 +61,9 @@ def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
 
 
 def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the minimum variance of the noise that a channel adds to one answer.
+    """Return the minimum variance of a channel's noise, over all populations with the given mean.
 
-    It is the minimum over all populations with the given mean.
-
-    Args:
-        metric: the question, which defines the numeric value of each answer.
-        channel: the channel of the question, or one step of this channel.
-        mean: the mean of the population's answers, on a scale from 0 to 1.
-
+    The mean is on a scale from 0 to 1.
     """
     decoder = decoder_of(channel)
     if decoder is not None:
@@ -82,8 +74,8 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 def _first_step(channel: Channel) -> tuple[float, float]:
     """Return the slope and the intercept of the share of a permanent answer.
 
-    If the share f of people have an answer, the expected share of people with the same permanent
-    answer is slope * f + intercept. If answers are not permanent, this is f.
+    If a share f of people has an answer, slope * f + intercept is the expected share of people with
+    this permanent answer. Without permanent answers, both shares are equal.
     """
     if not channel.permanent_nanos:
         return 1.0, 0.0

@@ -1,7 +1,7 @@
 """Unbiased estimates of the mean of a number, with intervals that are valid for any answers.
 
-Each symbol has a score, and the mean of the scores of all reports estimates the mean of the
-answers. Means are on a scale from 0, the low end of the range, to 1, the high end.
+Each symbol has a score. The mean score of all reports estimates the mean answer. Means are on a
+scale from 0, the low end of the range, to 1, the high end.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""A normal interval needs this number of reports, times the kurtosis of a score. Exact sums show
-that it then contains the true value at least 93% of the time, even in the worst case.
+"""The minimum number of reports for a normal interval, per unit of a score's kurtosis.
+
+Exact sums show that the interval then contains the true value at least 93% of the time, even in the
+worst case.
 """
 
 REMEMBERED: Final = 16
-"""The number of `Contrast` objects in the cache. All windows of a metric need the same object."""
+"""The number of `Contrast` objects in the cache."""
 
 
 class UnbiasedScores(Protocol):
-    """Scores of symbols for which the expected score of a report is the sender's answer.
-
-    Answers x are on a scale from 0 to 1, and E[score | x] = x.
+    """Scores of symbols with E[score | x] = x for each answer x, on a scale from 0 to 1.
 
     Source: Duchi, Jordan & Wainwright 2018, section 4.1.
     """
@@ -40,27 +40,25 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for which the mean is nearly normal for every true mean."""
+        """The minimum number of reports for a nearly normal mean, whatever the true mean."""
 
     def least_variance(self, means: Floats) -> Floats | float:
-        """Return the minimum variance of a score in populations with each of the given means."""
+        """Return the minimum variance of a score, for each true mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """Scores that estimate a mean without bias, if each input counts as a certain number.
+    """Scores that estimate a mean without bias.
 
-    This number, from 0 to 1, is called the position of the input. For a share, it is 1 for the
+    Each input counts as a number from 0 to 1: its position. For a share, the position is 1 for the
     counted inputs and 0 for the others.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
         floor: the minimum variance of a report's score if all people give the same answer.
-        enough: the minimum number of reports for normal intervals. It is `ENOUGH` times the largest
-            kurtosis of the score among people with the same answer, but at least the number that
-            `LEAST_NOISE` requires. If epsilon is large, all noise comes from the few reports that
-            differ from the answer, and a tally may contain none of these.
-
+        enough: the minimum number of reports for normal intervals. `ENOUGH` and `LEAST_NOISE` each
+            give a lower limit. With a large epsilon, all noise comes from rare reports, and a tally
+            may lack them.
     """
 
     scores: Floats
@@ -79,16 +77,15 @@ class Contrast:
 
     @classmethod
     def within(cls, scores: Floats, lightest: float, ratio: float) -> Contrast:
-        """Return the contrast of a channel whose probabilities are known only within limits.
+        """Return the contrast of a channel with known limits of its probabilities.
 
-        This is used if the probabilities of symbols, given an input, would take too long to compute
-        one by one, or depend on more than the input.
+        Some channels have too many probabilities to compute each one. In others, the probabilities
+        depend on more than the input.
 
         Args:
             scores: the unbiased score of each symbol, shape (symbols,).
             lightest: the smallest probability of a symbol.
             ratio: the largest probability of a symbol, divided by the smallest.
-
         """
         floor = lightest * float(((scores - scores.mean()) ** 2).sum())
         # the fourth moment is a convex function of the mean, so it is largest at an end
@@ -98,11 +95,11 @@ class Contrast:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
-        """Return the scores as `from_positions` does, and keep them for other windows."""
+        """Return the scores from `from_positions`, with a cache."""
         return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean
-        """Return `floor`, which is the minimum variance for every true mean."""
+        """Return `floor`, for every true mean."""
         return self.floor
 
 
@@ -116,10 +113,7 @@ class Mean(NamedTuple):
 
 
 def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: int = 1) -> Mean:
-    """Return the mean of one tally, as `means_of` does for several tallies.
-
-    If there are no reports, the interval is 0..1.
-    """
+    """Return the mean of one tally. Without reports, the interval is 0..1."""
     if reports == 0:
         return Mean(None, None, 0.0, 1.0)
     return means_of(of_symbols, counts[np.newaxis], np.array([[reports]]), family)[0]
@@ -128,28 +122,26 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
     """Return the mean of each tally, on a scale from 0 to 1.
 
-    Intervals assume that the people who report are a random sample of a population.
+    Intervals assume that the reporting people are a random sample of a population. There are three
+    kinds of intervals:
 
-    * If symbols have only two different scores, as for the size of a set, the number of reports
-      with the higher score is binomial, and its interval is converted to an interval of the mean.
-    * Otherwise, a normal interval is used under two conditions. There are at least 50 reports. In
-      addition, there are at least `UnbiasedScores.enough` reports, or the variance of the scores is
-      large. Large means at least the variance of answers of which `FEW` are at one end of the range
-      and all others at the other end. The interval uses the variance of the observed scores, but at
-      least the minimum variance that the mechanism causes at the estimated mean. At a large
-      epsilon, most of the variance comes from the few reports that are far from the true answer. A
-      tally may contain no such report.
-    * In all other cases, a betting interval is used, which is valid for every population. A normal
-      interval could be wrong, because a tally may lack rare answers that affect the mean. For
-      example, if 2% of people answer the high end, it may happen that none of them is among 50
-      reports.
+    * Binomial: if symbols have only two different scores, the number of reports with the higher
+      score is binomial.
+    * Normal: otherwise, if there are at least 50 reports, and also at least `UnbiasedScores.enough`
+      reports or a large variance. A variance is large from the level of `FEW` answers at one end of
+      the range and all others at the other end.
+    * Betting: in all other cases. A betting interval is valid for every population, even if a tally
+      lacks rare answers. For example, if 2% of people answer the high end, a tally of 50 reports
+      may contain none of them.
+
+    A normal interval uses the observed variance, but at least the mechanism's minimum variance. At
+    a large epsilon, most variance comes from rare reports, and a tally may lack them.
 
     Args:
         of_symbols: the unbiased score of each symbol.
         counts: the count of each symbol, shape (tallies, m).
         reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        family: the number of simultaneous 95% intervals.
     """
     shares = counts / reports
     means = (shares * of_symbols.scores).sum(axis=1, keepdims=True)
@@ -180,17 +172,16 @@ def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the largest variance of a mean estimated from one report, over all populations.
-
-    In a population, the variance is the mean squared score minus the square of the mean position.
+    """Return the largest variance of a mean from one report, over all populations.
 
     Args:
         places: the position of each input, from 0 to 1, shape (k,).
         squares: the mean squared score of a report for each input, shape (k,).
 
-    The square of a mean m is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem,
-    maximizing over populations and minimizing over t may be exchanged. The largest variance is
-    therefore the minimum of a convex function of t, which a ternary search finds.
+    The variance is the mean squared score minus m**2, where m is the mean position. The term m**2
+    is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem, the maximum over
+    populations and the minimum over t may be exchanged. The result is thus the minimum of a convex
+    function of t, which a ternary search finds.
     """
 
     def bound(t: float) -> float:

@@ -1,9 +1,7 @@
-"""The analysis that belongs to each metric, and the estimates of one tally.
+"""The analysis of each metric, and the estimates of one tally.
 
-Standard errors and intervals describe a population, of which the reporting devices are a random
-sample. They include two kinds of randomness: the choice of the sample, and the noise of the
-mechanism. If you are interested only in the devices that reported, the intervals are slightly too
-wide.
+Standard errors and intervals describe a population. The reporting devices are a random sample of
+this population. If you are interested only in these devices, the intervals are slightly too wide.
 """
 
 from __future__ import annotations
@@ -37,33 +35,34 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The import path of the analysis of each kind of question. A key is the name of a kind's class, or
-of a base class that several kinds share.
+"""The import path of the analysis of each kind.
+
+A key is the name of a kind's class or base class.
 """
 
 WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analyses used instead of those in `ANALYSES` if the channel has an input for each count."""
+"""Analyses that replace those in `ANALYSES` if the channel has an input for each count."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {
     "one-of": "estimator.analyses.answers:MembersAsked",
     "pair-geometry": "estimator.analyses.answers:MembersInPairs",
 }
-"""The mechanisms that determine the analysis, whatever the kind of the question is."""
+"""The analyses of mechanisms that need the same analysis for every kind."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
     """Return a kind's entry in a table keyed by class names.
 
-    The kind's own class is looked up first, and then its base classes.
+    The kind's own class takes precedence over its base classes.
     """
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 
 def analysis_of(metric: Metric) -> Analysis[Any]:
-    """Return the analysis of a question, which depends on its kind and its mechanism."""
+    """Return the analysis of a metric."""
     has_shares = metric.size is not None and has_inverse(metric.channel)
     tables = {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES
     module, _, name = (BY_MECHANISM.get(metric.channel.name) or of_shape(metric.kind, tables)).partition(":")

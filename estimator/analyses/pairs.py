@@ -1,40 +1,29 @@
-"""Pairs of answers to two questions: shares within groups, differences, and independence.
+"""Pairs of answers to two metrics: shares within groups, differences, and independence.
 
-Each device reports the pair of its answers i and j to two questions. An answer i to the first
-question defines a *group*, and an answer j to the second question is an *outcome*. The share f_ij
-of each pair is estimated like the share of a value of a category. All figures in this module are
-derived from these estimated shares and their covariance.
+Each device reports a pair of answers i and j. The answer i to the first metric defines a *group*,
+and the answer j to the second metric is an *outcome*. The share f_ij of each pair is estimated like
+the share of a category's value. The other figures follow from these shares and their covariance:
 
-* The share of an outcome within a group is a ratio of two estimates: the share of the pair, divided
-  by the share of the group. Its interval is computed by Fieller's method (1954, "Some problems in
-  interval estimation"), and is unbounded if the group could be empty. If the ratio depends on few
-  people, the interval is widened to remain valid.
-* The interval of the difference between two groups' shares combines the intervals of both shares,
-  using the distances from each estimate to the ends of its interval (Zou & Donner 2008,
-  "Construction of confidence limits about effect measures: a general approach", section 2.2, for
-  correlated estimates). The combined interval is valid even if the distributions of the estimates
-  are skewed.
-* The p-value of a difference is 1 minus the largest confidence at which the difference's interval
-  excludes 0. P-value and interval therefore never contradict each other.
-* If the two answers are independent, f_ij = f_i. f_.j, where f_i. is the share of group i and f_.j
-  the share of outcome j. Wald's statistic tests whether the two sides of this equation differ. It
-  uses the covariance of the estimates, which includes the noise of the mechanism. (Pearson's test
-  on estimated counts would ignore this noise, and reject far too often.) If a share depends on few
-  people, the estimates are far from normally distributed. The p-value of the test is then at least
-  the smallest p-value of any difference between groups, after correction for the number of
-  differences.
-* If the first question is a scale and the second is yes or no, the area under the ROC curve (AUC)
-  measures how well the scale ranks yes above no. It is the probability that a random person who
-  says yes is at a higher step than a random person who says no, where equal steps count half. It is
-  computed as a ratio. The numerator is the sum of f(i, yes) f(j, no) over all steps i above j, plus
-  half of the sum over i = j. The denominator is f(yes) f(no). On average, the product of two
-  estimates exceeds the true product by their covariance, so the covariance is subtracted. The AUC's
-  interval is computed like that of the difference between two ratios. One is how often people who
-  say yes are at higher steps than people who say no. The other is how often they are at lower
-  steps. The interval is 0..1 if it is possible that nobody says yes, or that nobody says no. The
-  report also contains the points of the ROC curve. Each point belongs to a step, and consists of
-  two shares of people at or above this step: the share among those who say no, and the share among
-  those who say yes.
+* The share of an outcome within a group is the share of the pair divided by the share of the group.
+  Fieller's method gives its interval (1954, "Some problems in interval estimation"). If the group
+  could be empty, the interval is unbounded. If the ratio depends on few people, the interval is
+  widened.
+* The difference between two groups has an interval from both shares' intervals (Zou & Donner 2008,
+  "Construction of confidence limits about effect measures: a general approach", section 2.2). The
+  interval is valid even for skewed estimates.
+* The p-value of a difference is 1 minus the largest confidence with an interval that excludes 0.
+  P-value and interval therefore never contradict each other.
+* Under independence, f_ij = f_i. f_.j, where f_i. is the share of group i and f_.j the share of
+  outcome j. Wald's statistic tests this equation. It includes the noise of the mechanism. Pearson's
+  test would ignore this noise and reject far too often. If a share depends on few people, the
+  p-value is at least the smallest corrected p-value of any difference.
+* The area under the ROC curve (AUC) is computed if the first metric is a scale and the second is
+  yes or no. The AUC is the probability that a random yes is at a higher step than a random no.
+  Equal steps count half. The AUC equals the sum of f(i, yes) f(j, no) over all steps i > j, plus
+  half of the sum over i = j, divided by f(yes) f(no). The covariance is subtracted from each
+  product of estimates, because it biases the product.
+* The ROC curve has a point for each step. The point gives two shares at or above this step: among
+  the people who say no, and among the people who say yes.
 """
 
 from __future__ import annotations
@@ -69,7 +58,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
     def points(self) -> Floats | None:
         """The coordinates of the pairs for clustering.
 
-        If answers have no order, all of them are equally far apart.
+        Answers without order are equally far apart.
         """
         if self.metric.has_no_answer:
             return None
@@ -82,18 +71,18 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return intervals_of(self.kind)
 
     def is_joint(self, request: Request) -> bool:
-        """Return whether the report includes shares within groups and differences."""
+        """Return whether the request includes shares within groups and differences."""
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
-        """Return the estimates, completed with shares within groups, differences, and the test."""
+        """Add shares within groups, differences, and the test of independence."""
         unbiased = estimated.figures("share").unbiased
         joint = joint_of(self.kind, unbiased, covariance, sample, family)
         groups = (*estimated.groups, *joint.groups)
         return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:
-        """Return, for each pair, the share of its group, and the standard error of this share."""
+        """Return the share of each pair's group, and the standard error of this share."""
         law = self.inverse.symbol_law(nearest_shares(shares))
         members = np.repeat(np.eye(self.kind.first.size), self.kind.second.size, axis=1)
         scores = np.array([self.inverse.contrast(of_group) for of_group in members])
@@ -109,30 +98,29 @@ def intervals_of(cross: Cross) -> int:
 
 
 def _is_ranking(cross: Cross) -> bool:
-    """Return whether the pair is a scale and a yes-or-no question, which have an AUC."""
+    """Return whether the pair is a scale and a yes-or-no metric, and therefore has an AUC."""
     return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
 
 @dataclass(frozen=True, slots=True)
 class Joint(Figured):
-    """The figures derived from the shares of pairs, and the result of the test of independence."""
+    """The figures derived from the shares of pairs, and the test of independence."""
 
     groups: tuple[FigureGroup, ...]
     independence: Independence | None = None
 
 
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
-    """Return the figures derived from the estimated shares of pairs, and the test of independence.
+    """Return the figures derived from the shares of pairs, and the test of independence.
 
-    With fewer than `EXACT_BELOW` reports, these figures have no estimates, and there is no test.
+    With fewer than `EXACT_BELOW` reports, there are no estimates and no test.
 
     Args:
-        cross: the two questions.
+        cross: the two metrics.
         shares: the unbiased estimates of the pairs' shares, shape (k,).
         covariance: the covariance of the shares, shape (k, k).
         sample: the tally, with the scores of its symbols.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        family: the number of simultaneous 95% intervals.
     """
     is_enough = sample.reports >= EXACT_BELOW
     z = z_of(family) if is_enough else math.inf
@@ -157,8 +145,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
     """Yield the difference between every two groups, for each outcome.
 
-    If there are only two outcomes, their differences are the same except for the sign, and both get
-    the p-value of the first outcome.
+    The differences of two outcomes are equal except for the sign, so both get the same p-value.
     """
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
@@ -179,10 +166,9 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
 def _independence(table: Ratios) -> Independence:
     """Test with Wald's statistic whether group and outcome are independent.
 
-    The share of each pair is compared with the product of the shares of its group and its outcome.
-    The pairs with the last group or the last outcome are left out, because the other pairs
-    determine them. On average, the product of two estimates exceeds the true product by their
-    covariance, which is therefore subtracted.
+    The last group and the last outcome are left out, because the other pairs determine their
+    shares. The covariance is subtracted from each product of two estimates, because it biases the
+    product.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)
@@ -201,10 +187,9 @@ def _independence(table: Ratios) -> Independence:
 
 
 def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
-    """Return the test, with a larger p-value if some share within a group depends on few people.
+    """Raise the p-value of the test if some share within a group depends on few people.
 
-    The p-value is then at least the smallest p-value of any difference between groups, with
-    Bonferroni's correction.
+    The p-value is then at least the smallest corrected p-value of any difference (Bonferroni).
     """
     if not table.is_widened:
         return independence
@@ -215,11 +200,7 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield, for each step except the first, the share of people at this step or above.
-
-    For each step, the first figure is the share among those who say no, and the second is the share
-    among those who say yes.
-    """
+    """Yield two shares at or above each step except the first: among no, then among yes."""
     steps = cross.first.size
     for step in range(1, steps):
         is_above = np.repeat(np.arange(steps) >= step, PAIR)
@@ -232,18 +213,17 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
-    """Return how often a person who says yes is at a higher step than one who says no.
+    """Return the probability that a random yes is at a higher step than a random no.
 
-    Two people at the same step count half.
+    Equal steps count half.
 
     Args:
-        shares: the unbiased estimates of the pairs' shares, ordered by step, with "no" before "yes"
-            in each step, shape (2 steps,).
+        shares: the unbiased estimates of the pairs' shares, shape (2 steps,). They are ordered by
+            step, and "no" comes before "yes".
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally, with the scores of its symbols.
-        z: the half-width of a normal interval in standard errors, such as 1.96; infinite with too
+        z: the half-width of a normal interval in standard errors, such as 1.96. Infinite with too
             few reports.
-
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
@@ -260,19 +240,17 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
     """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
 
-    The two groups are the people who say yes, and those who say no. A person at a higher step wins
-    against a member of the other group. If the shares of the steps in one group are given, the
-    frequency with which members of the other group win is a ratio of shares. The error of the AUC
-    is, to first order, the error of the difference between the two groups' ratios.
+    The two groups are yes and no. A person wins against a member of the other group by being at a
+    higher step. Given one group's shares, the other group's win rate is a ratio of shares. The
+    error of the AUC is, to first order, the error of the difference between the two win rates.
 
     Args:
-        wins: for each step of a yes and each step of a no, 1 if the yes is higher, 0.5 for a tie,
-            and otherwise 0.
+        wins: the result of a yes against a no, for each pair of steps: 1 for a higher step, 0.5 for
+            the same step, 0 for a lower step.
         shares: as for `auc_of_pairs`.
         covariance: as for `auc_of_pairs`.
         sample: as for `auc_of_pairs`.
         z: as for `auc_of_pairs`.
-
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:
@@ -287,8 +265,8 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
     """Return the ratios of two groups with two outcomes each.
 
-    Each row of ``added`` belongs to one of the four pairs of a group and an outcome. The share of
-    the pair is the sum of the given shares, weighted with this row.
+    Each row of ``added`` weights the given shares. The weighted sum is the share of one pair of
+    group and outcome.
     """
     table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
@@ -297,10 +275,9 @@ def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample,
 
 
 def _coordinates(kind: Boolean | Category) -> Floats:
-    """Return the coordinates of the answers to one of the two questions, shape (answers, d).
+    """Return the coordinates of the answers to one of the two metrics, shape (answers, d).
 
-    Steps of a scale lie on a line from 0 to 1. If answers have no order, the distance between any
-    two of them is 1.
+    Steps of a scale lie on a line from 0 to 1. Answers without order are 1 apart from each other.
     """
     if isinstance(kind, Boolean | Ordinal):
         return np.linspace(0.0, 1.0, kind.size)[:, np.newaxis]

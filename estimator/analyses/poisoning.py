@@ -1,47 +1,40 @@
 """Limits for how far fabricated reports could have moved an estimate, and a test of the tally.
 
-**How far an estimate could have moved.** Each symbol has a score, and an estimate is the mean of
-the scores of the reports. Suppose that a fraction beta of the reports is fabricated, and that the
-estimate from the other reports alone would be f. Let *least* and *most* be the smallest and the
-largest score of a symbol. The estimate from all reports then lies between (1 - beta) f + beta *
-least and (1 - beta) f + beta * most. Compared with f, an observed estimate e was therefore raised
-by at most beta * (most - e) / (1 - beta), and lowered by at most beta * (e - least) / (1 - beta)
-(Cao, Jia & Gong 2021, "Data poisoning attacks to local differential privacy protocols", section 4;
-Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy").
+**The limits.** An estimate is the mean of scores, one for each report. Let beta be the fraction of
+fabricated reports, and f the estimate from the other reports. Let *least* and *most* be the
+smallest and the largest score of a symbol. The estimate e from all reports lies between
+(1 - beta) f + beta * least and (1 - beta) f + beta * most. Fabricated reports therefore raised e by
+at most beta * (most - e) / (1 - beta), and lowered e by at most beta * (e - least) / (1 - beta).
 
-**The test** asks whether some population could have produced the tally. Each population has shares
-of answers, which determine the probabilities of the symbols. The set of these distributions of
-symbols, for all possible shares, is called the channel's range. For instance, at epsilon ln 3,
-"yes" is reported with a probability from 1/4 to 3/4, so a tally with 90% "yes" is far outside the
-range. An honest tally has frequencies near the range. The test statistic is twice the
-log-likelihood ratio of the tally's frequencies to the most likely distribution in the range. The
-p-value comes from tallies drawn from this distribution (a parametric bootstrap; Davison & Hinkley
-1997, "Bootstrap methods and their application", section 4.2).
+Sources: Cao, Jia & Gong 2021, "Data poisoning attacks to local differential privacy protocols",
+section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy".
 
-If a true share is 0, its maximum-likelihood estimate may be above 0 by chance. Tallies drawn with
-such estimates are closer to the range than honest tallies are, and the test would reject twice as
-many honest tallies as its level allows. Shares that cannot be distinguished from 0 are therefore
-set to 0 before tallies are drawn (Andrews & Soares 2010, "Inference for parameters defined by
-moment inequalities using generalized moment selection"). For numbers on a grid, shares are left
-unchanged. In measurements of such numbers, up to 9% of honest tallies had p <= .05.
+**The test** asks whether some population could have produced the tally. Every population's answers
+lead to a distribution of symbols. The set of these distributions is the channel's range. At
+epsilon ln 3, for instance, "yes" is reported with a probability from 1/4 to 3/4, so a tally with
+90% "yes" is far outside the range.
 
-**Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
-Monte Carlo p-values"). If the result is clear beforehand, no tally is drawn. The test counts the
-drawn tallies that are at least as far from the range as the observed tally. For most drawn tallies,
-no fit is needed to decide this. A tally's distance from the distribution that it was drawn from is
-easy to compute, and its distance from the range cannot be larger. Usually, even the former distance
-is smaller than the observed tally's distance from the range.
+The statistic is twice the log-likelihood ratio of the tally's frequencies to the most likely
+distribution in the range. The p-value comes from tallies drawn from this distribution (a parametric
+bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
+
+If a true share is 0, its estimate may be above 0 by chance. Drawn tallies would then be too close
+to the range, and the test would reject twice as many honest tallies as its level allows. Shares
+that may be 0 are therefore set to 0 before the draws (Andrews & Soares 2010, "Inference for
+parameters defined by moment inequalities using generalized moment selection"). Numbers on a grid
+keep their shares; up to 9% of their honest tallies had p <= .05 in measurements.
 
 Passing the test does not prove that reports are honest. Fabricated reports pass if they imitate
-some population, for example reports of people who run the unchanged SDK but give false answers.
+some population.
 
-**Fewer steps.** The distance between a tally and given shares of answers is twice the
-log-likelihood ratio of the tally's frequencies to the distribution of symbols under these shares.
-The distance from the range is the minimum over all shares. Expectation maximization finds this
-minimum step by step. Each step also gives an upper and a lower bound on the minimum. Because the
-log-likelihood is concave, the step shows how much the log-likelihood can still rise (Lindsay 1983,
-"The geometry of mixture likelihoods", theorem 4.1). For most drawn tallies, these bounds show
-whether the minimum is smaller than the observed distance long before the fit is complete.
+**Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
+Monte Carlo p-values"). The test counts the drawn tallies that are at least as far from the range as
+the observed tally. A drawn tally's distance from its own distribution is easy to compute, and is at
+least its distance from the range. Most drawn tallies therefore need no fit.
+
+**Fewer steps.** Expectation maximization finds the distance from the range step by step. Each step
+gives an upper and a lower bound, because the log-likelihood is concave (Lindsay 1983, "The geometry
+of mixture likelihoods", theorem 4.1). The fit of a drawn tally ends once these bounds decide.
 """
 
 from __future__ import annotations
@@ -65,36 +58,36 @@ from estimator.results.metric import Fakes, Move, RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
 DRAWN_AT_MOST = 999
-"""The maximum number of tallies drawn for a test. If all of them are closer to the range than the
-observed tally, the p-value is 0.001, which is 1 / (999 + 1).
-"""
+"""The maximum number of drawn tallies. The smallest possible p-value is 1 / (999 + 1) = 0.001."""
 
 CLEAR = 10
-"""The test ends early once this many of the drawn tallies are at least as far from the range as the
-observed tally. The p-value is then at least 0.01.
+"""The test ends early at this number of drawn tallies that are at least as far from the range.
+
+The p-value is then at least 0.01.
 """
 
 SEED = 1
-"""The fixed seed of the random draws, so that a tally has the same p-value on every run."""
+"""The fixed seed of the random draws. A tally has the same p-value in every report."""
 
 ROUNDING = 1e-9
-"""The relative size of rounding errors. A test statistic below this number times the number of
-reports counts as 0. Two statistics count as equal if their relative difference is below this
-number.
+"""The relative size of rounding errors.
+
+A test statistic below this number times the number of reports counts as 0. Statistics within this
+relative difference count as equal.
 """
 
 LOG_CERTAIN = -40.0
-"""The logarithm of a negligible probability. The test draws no tallies if it is certain, up to this
-probability, that all of them would be closer to the range than the observed tally.
+"""The logarithm of a negligible probability.
+
+The test draws no tallies if a drawn tally would reach the observed distance with at most this
+probability.
 """
 
 NUMBERS_AT_ONCE = 2**16
-"""The maximum number of symbol counts in a batch of drawn tallies that are fitted together."""
+"""The maximum number of symbol counts in a batch of drawn tallies."""
 
 Extremes = tuple[Floats, Floats]
-"""The smallest and the largest score of a single report for each figure, as two arrays of shape
-(figures,).
-"""
+"""The smallest and the largest score of a report for each figure, each of shape (figures,)."""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
@@ -126,12 +119,13 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
     """Test a tally of pair geometry by the number of reported blocks that contain each element.
 
-    The shares of elements do not determine the probabilities of blocks, so the usual test cannot be
-    used. But for each element, the number of reported blocks that contain it is binomial. Its
-    probability per report lies between two limits: the probability if no set contains the element,
-    and the probability if every set does. The test uses the element whose number of blocks is
-    farthest outside these limits. The p-value is Chernoff's bound for this number, multiplied by
-    twice the number of elements, because each element can be below or above the limits.
+    The shares of elements do not determine the probabilities of blocks, so the usual test does not
+    apply. The number of blocks with an element is binomial. Its probability per report has two
+    limits: no set contains the element, or every set does.
+
+    The test uses the element that is farthest outside these limits. The p-value is Chernoff's
+    bound, times twice the number of elements, because each element can be below or above the
+    limits.
     """
     reports, (low, high) = int(counts.sum()), inverse.chances()
     inside = inverse.support_counts(counts)
@@ -145,19 +139,18 @@ def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
 def _log_chance(statistic: float, symbols: int) -> float:
     """Return the logarithm of an upper bound on the p-value of a statistic.
 
-    The bound is on the probability that a drawn tally is at least this far from the distribution
-    that it is drawn from. Its distance from the range cannot be larger. Source: Agrawal 2020,
-    "Finite-sample concentration of the multinomial in relative entropy", theorem 1.2, which applies
-    to any number of reports.
+    The bound applies to a drawn tally's distance from its own distribution, for any number of
+    reports. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative
+    entropy", theorem 1.2.
     """
     distance, free = statistic / 2, symbols - 1
     return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Draw tallies, and yield for each of them whether its statistic is at least ``statistic``.
+    """Draw tallies, and yield whether the statistic of each is at least ``statistic``.
 
-    Tallies are fitted in batches. The first batches are small, because the test may end early.
+    The first batches are small, because the test may end early.
     """
     generator, first = np.random.default_rng(SEED), 0
     at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
@@ -183,7 +176,6 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
     Args:
         channel: the channel of the reports.
         counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
-
     """
     if _is_on_grid(channel):
         operators = grid_law(channel)
@@ -199,8 +191,7 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 def _is_on_grid(channel: Channel) -> bool:
     """Return whether the inputs are the points of a number's grid.
 
-    The share of a single grid point can hardly be estimated, so such channels are fitted
-    differently.
+    Such channels are fitted differently, because a single point's share can hardly be estimated.
     """
     return decoder_of(channel) is not None
 
@@ -208,7 +199,7 @@ def _is_on_grid(channel: Channel) -> bool:
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
     """Return the most likely distribution of symbols, after setting shares that may be noise to 0.
 
-    Shares are set to 0 if they are below their standard error times sqrt(log n), for n reports.
+    Such shares are below their standard error times sqrt(log n), for n reports.
     """
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)
@@ -232,12 +223,11 @@ def fakes_of(
     """Return how far fabricated reports could have moved a tally's figures, and test the tally.
 
     Args:
-        channel: the channel of the question.
-        extremes: the smallest and the largest score of a single report for each figure.
+        channel: the channel of the metric.
+        extremes: the smallest and the largest score of a report for each figure.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of fabricated reports.
-
     """
     means = [group.about.scale.inner(group.figures.unbiased) for group in groups]
     reach = reach_of(extremes, np.concatenate(means), fraction)
@@ -256,10 +246,9 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
     """Return how far fabricated reports can have lowered and raised each estimate.
 
     Args:
-        extremes: the smallest and the largest score of a single report for each figure.
+        extremes: the smallest and the largest score of a report for each figure.
         unbiased: the estimate of each figure, from all reports.
         fraction: beta, the assumed fraction of fabricated reports.
-
     """
     least, most = extremes
     odds = fraction / (1 - fraction)
@@ -269,15 +258,13 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
     """Return whether each tally is at least a given distance from the channel's range.
 
-    The result has shape (tallies,). A tally also counts as that far if its fit does not show
-    whether its distance is slightly smaller.
+    The result has shape (tallies,). Undecided fits count as at least this far.
 
     Args:
         law: the probability of each symbol for each input.
         inputs: the number of inputs.
         counts: the count of each symbol, shape (tallies, symbols). All tallies have the same sum.
         distance: the distance, which is twice a log-likelihood ratio.
-
     """
     reports = int(counts[0].sum())
     seen, left = counts / reports, np.arange(len(counts))

@@ -1,18 +1,19 @@
-"""Shares within groups, which are ratios of two estimated shares, and the covariance of shares.
+"""Shares within groups, as ratios of two estimated shares, with intervals and covariances.
 
 Each device is in one *group* and has one *outcome*. For instance, the groups are operating systems,
 and the outcomes are yes and no. The share of an outcome within a group is the share of people with
-this group and outcome, divided by the share of people in the group. Its interval is valid even if
-noise could make the estimated share of the group 0.
+this group and outcome, divided by the share of the group.
 
-Sources: Fieller 1954, "Some problems in interval estimation" (the interval of one ratio);
-Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting" (the interval
-if a ratio depends on few people); Zou & Donner 2008, "Construction of confidence limits about
-effect measures: a general approach", section 2.2 (the interval of the difference of two ratios).
+Sources:
 
-The p-value of a difference is 1 minus the largest confidence at which the difference's interval
-excludes 0. P-value and interval therefore never contradict each other, even if a ratio's
-distribution is skewed.
+* Fieller 1954, "Some problems in interval estimation": the interval of one ratio.
+* Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting": the
+  interval of a ratio that depends on few people.
+* Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+  section 2.2: the interval of the difference of two ratios.
+
+The p-value of a difference is 1 minus the largest confidence with an interval that excludes 0.
+P-value and interval therefore never contradict each other.
 """
 
 from __future__ import annotations
@@ -31,19 +32,16 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values for which a covariance matrix is computed. The scores of all symbols
-for all values are then kept in memory, and take up to 128 MB.
+"""The maximum number of values with a covariance matrix.
+
+The scores of all symbols for all values take up to 128 MB of memory.
 """
 
 MOST_STEPS: Final = 100
-"""The maximum number of steps in the search for the z-score of a p-value. A few steps are enough
-unless a group's share is hardly larger than its standard error.
-"""
+"""The maximum number of steps in the search for the z-score of a p-value."""
 
 SETTLED: Final = 1e-9
-"""The search for this z-score ends once a step changes it by less than this fraction. The p-value
-then has enough correct digits.
-"""
+"""The relative change of the z-score at which the search ends."""
 
 Places = NDArray[np.intp]
 """The indices of groups or outcomes."""
@@ -53,13 +51,12 @@ Place = int | Places
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A tally, with the scores from which its shares are estimated.
+    """A tally, with the scores that estimate its shares.
 
     Attributes:
         scores: for each share, the score of each symbol, shape (k, m). The mean score of the
             reports is the unbiased estimate of the share.
         counts: the count of each symbol, shape (m,).
-
     """
 
     scores: Floats
@@ -73,18 +70,14 @@ class Sample:
 
     @property
     def reports(self) -> int:
-        """The number of reports n, which is the sum of the counts."""
+        """The number of reports."""
         return int(self.counts.sum())
 
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased estimates of the shares, shape (k, k).
 
-        The senders are assumed to be a random sample of a population. Its shares are assumed to be
-        the valid shares (at least 0, with sum 1) that are nearest to the estimates.
-
-        Args:
-            inverse: the inverse of the channel.
-
+        The senders are assumed to be a random sample of a population. The population's shares are
+        assumed to be the nearest valid shares: at least 0, with sum 1.
         """
         law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
         means = self.scores @ law
@@ -105,15 +98,14 @@ class Ratios:
     """The estimated shares of pairs (group and outcome) and of groups, with their covariances.
 
     Attributes:
-        pairs: the share of each pair of group and outcome, shape (groups, outcomes).
+        pairs: the share of each pair, shape (groups, outcomes).
         sums: the share of each group, shape (groups,).
         of_pairs: the covariance of the pairs' shares, shape (groups, outcomes, groups, outcomes).
         of_sums: the covariance of the groups' shares, shape (groups, groups).
         of_both: the covariance of each pair's share with each group's share, shape (groups,
             outcomes, groups).
-        widening: the factors, at least 1, by which `widened` lengthened Fieller's interval below
-            and above each ratio, shape (2, groups, outcomes).
-
+        widening: the factors, at least 1, that lengthen Fieller's interval below and above each
+            ratio, shape (2, groups, outcomes).
     """
 
     pairs: Floats
@@ -127,14 +119,11 @@ class Ratios:
     def from_shares(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
         """Return the ratios for estimated shares of pairs.
 
-        A group's share is the sum of its pairs' shares.
-
         Args:
             shares: the share of each pair, ordered by group and then by outcome.
             covariance: the covariance matrix of these shares.
             groups: the number of groups.
             outcomes: the number of outcomes.
-
         """
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
@@ -144,11 +133,10 @@ class Ratios:
     def widened(self, sample: Sample) -> Ratios:
         """Return the same ratios, with wider intervals for ratios that depend on few people.
 
-        A ratio depends on few people if there is little noise, and nearly all or nearly none of the
-        group have the outcome. A tally may happen to contain none of the few people who differ from
-        the rest. Fieller's 95% interval is then widened to include the betting interval, which
-        `betting_ratios` computes. If intervals have another confidence, they are widened by the
-        same factors.
+        Such a ratio has little noise, and nearly all or nearly none of the group have the outcome.
+        A tally may contain none of the few exceptions. The 95% interval is therefore widened to
+        include the interval from `betting_ratios`. Intervals with another confidence are widened by
+        the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))
@@ -167,14 +155,14 @@ class Ratios:
 
     @property
     def is_widened(self) -> bool:
-        """Whether some interval was widened because its ratio depends on few people."""
+        """Whether `widened` changed some interval."""
         return bool((self.widening > 1).any())
 
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
         """Return both ends of a ratio's interval, not clipped to 0..1.
 
-        Return None if the group could be empty, which makes the interval unbounded. ``z`` is the
-        half-width of a normal interval with the same confidence, in standard errors.
+        Return None if the group could be empty. ``z`` is the half-width of a normal interval with
+        the same confidence, in standard errors.
         """
         if not self.sums[group] > z * math.sqrt(self.of_sums[group, group]):
             return None
@@ -191,7 +179,7 @@ class Ratios:
         return Estimate(ratio, math.sqrt(self._covariance(group, group, outcome)), low, high, None)
 
     def difference(self, first: int, second: int, outcome: int, z: float) -> Estimate:
-        """Return an outcome's share in one group minus its share in another, with an interval."""
+        """Return an outcome's share in the first group minus its share in the second group."""
         reach = self.reach(first, second, outcome, z)
         if reach is None:
             return Estimate(None, None, -1.0, 1.0, None)
@@ -220,11 +208,9 @@ class Ratios:
         """Return the p-value of each difference between two groups' shares of an outcome.
 
         Args:
-            first: the first group of each difference. The 95% interval of this group's share must
-                exclude 0.
+            first: the first group of each difference. The 95% interval of its share must exclude 0.
             second: the second group of each difference, with the same condition.
             outcome: the outcome of each difference.
-
         """
         is_more = self._ratio(first, outcome) >= self._ratio(second, outcome)
         more, less = np.where(is_more, first, second), np.where(is_more, second, first)
@@ -250,15 +236,12 @@ class Ratios:
         return ratio
 
     def _emptiest(self, group: Places) -> Floats:
-        """Return the largest z-score with which the interval of a group's share lies above 0."""
+        """Return the largest z-score for which the interval of a group's share lies above 0."""
         z: Floats = self.sums[group] / np.sqrt(self.of_sums[group, group])
         return z
 
     def _variance(self, group: Place, outcome: Place) -> Floats:
-        """Return the variance of (pair's share - r * group's share).
-
-        Here, r is the estimated ratio, clipped to 0..1.
-        """
+        """Return the variance of (pair's share - r * group's share), for the estimated ratio r."""
         ratio = np.clip(self.pairs[group, outcome] / self.sums[group], 0.0, 1.0)
         variance: Floats = (
             self.of_pairs[group, outcome, group, outcome]

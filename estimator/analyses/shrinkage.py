@@ -1,17 +1,21 @@
 """Estimated shares that are moved toward common sizes, which reduces their expected squared error.
 
-If a question has many values, the errors of the unbiased estimates are far larger than most true
-shares. But all estimates together show which sizes of shares are common. For instance, nearly all
-of 1,000 shares may be near 0, and a few near 5%. The estimates are assumed to follow a mixture of
-normal distributions, one around each possible size of a share. Expectation maximization finds the
-weights of these distributions. Given its unbiased estimate, each share then has an expected value,
-which is the result. On average, the expected value is closer to the true share than the unbiased
-estimate is (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017, "False
-discovery rates: a new deal", section 2, for mixtures on a grid of scales). Finally, the results are
-replaced by the nearest shares that are at least 0 and add up to 1.
+If a metric has many values, the errors of the unbiased estimates are far larger than most true
+shares. All estimates together show the common sizes of shares. For instance, nearly all of 1,000
+shares may be near 0, and a few near 5%.
 
-The resulting shares are deliberately biased toward common sizes, and have no intervals. Use them to
-rank values, or to add up the shares of many rare values.
+The method is empirical Bayes:
+
+1. The estimates follow a mixture of normal distributions, one around each possible size.
+2. Expectation maximization finds the weights of these distributions.
+3. The result for each share is its expected value, given its unbiased estimate.
+4. These results are replaced by the nearest shares that are at least 0 and add up to 1.
+
+Sources: Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017, "False discovery
+rates: a new deal", section 2.
+
+The results are biased toward common sizes, and have no intervals. Use them to rank values, or to
+add up the shares of many rare values.
 """
 
 from __future__ import annotations
@@ -24,31 +28,28 @@ import numpy as np
 from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
-"""The minimum number of values of a question. Fewer estimates do not show which sizes are common.
-"""
+"""The minimum number of values of a metric. Fewer estimates do not show the common sizes."""
 
 RATIO = 1.3
-"""The ratio of each possible size of a share to the next smaller size. A smaller ratio would fit
-the noise, and a larger ratio would blur the common sizes.
+"""The ratio of each possible size to the next smaller size.
+
+A smaller ratio would fit the noise, and a larger ratio would blur the common sizes.
 """
 
 LEAST_SIZE = 0.1
-"""The smallest possible size above 0, as a fraction of the median standard error of the estimates.
+"""The smallest possible size above 0, as a fraction of the median standard error.
+
 Smaller sizes cannot be distinguished from 0.
 """
 
 ROUNDS = 10
-"""The number of rounds of expectation maximization, which starts from equal weights. A few rounds
-find the common sizes; many rounds would fit the noise.
-"""
+"""The number of rounds of expectation maximization. Many more rounds would fit the noise."""
 
 ENOUGH = 2**16
-"""The maximum number of shares to which the mixture is fitted. If a question has more values, an
-evenly spaced sample of them is used.
-"""
+"""The maximum number of shares for fitting the mixture. Further shares are sampled evenly."""
 
 AT_ONCE = 2**14
-"""The number of shares that are processed together, so that arrays take only a few megabytes."""
+"""The number of shares in a batch. Its arrays take only a few megabytes."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
@@ -81,8 +82,7 @@ def _medians(errors: Floats) -> Floats:
 def _of_sizes(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
     """Return the expected value of each share, given its estimate, shape (tallies, k).
 
-    The possible sizes of a share, shape (tallies, sizes), are 0 and a geometric sequence, which
-    begins far below the noise and ends at the largest estimate.
+    The possible sizes, shape (tallies, sizes), are 0 and a geometric sequence.
     """
     sample = slice(None, None, -(-shares.shape[-1] // ENOUGH))
     weights = _weights(shares[:, sample], errors[:, sample], sizes)
@@ -106,12 +106,12 @@ def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _spreads(sizes: Floats) -> Floats:
-    """Return the standard deviation of shares around each size, the distance to the next size."""
+    """Return the standard deviation around each size, which is the distance to the next size."""
     return (RATIO - 1) * sizes
 
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the likelihood of each estimate under each size, divided by its largest likelihood."""
+    """Return the likelihood of each estimate under each size, relative to the largest one."""
     sizes = sizes[:, np.newaxis]
     variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2

@@ -1,7 +1,6 @@
-"""The analysis of questions that are answered with a short text of the person's choice.
+"""The analysis of metrics with short texts as answers.
 
-A rehearsal does not simulate every device. Instead, it draws the tally of each group of devices
-from its exact distribution.
+A rehearsal draws the tally of each group of devices from its exact distribution.
 """
 
 from __future__ import annotations
@@ -33,15 +32,14 @@ from estimator.tallies import Tally
 def sampled_texts(
     kind: Text, channel: GroupedGeometry, devices: Mapping[tuple[int, ...], int], generator: np.random.Generator
 ) -> Counts:
-    """Return a tally drawn at random, shape (symbols,).
+    """Return a random tally, shape (symbols,).
 
     Args:
-        kind: the kind of the question.
-        channel: the channel of the question.
-        devices: the number of devices with each answer. Keys are the integers that encode an
-            answer's texts.
+        kind: the kind of the metric.
+        channel: the channel of the metric.
+        devices: the number of devices with each answer. A key contains the integers that encode the
+            texts of an answer.
         generator: the source of random numbers.
-
     """
     weights, draw = np.array(channel.weights), group_sampler(channel)
     cells = np.array([kind.encoded(numbers, channel.inputs) for numbers in devices], dtype=np.int64)
@@ -52,8 +50,10 @@ def sampled_texts(
 
 
 MADE_UP: Final = 1e-6
-"""The p-value below which the sizes of the groups are considered impossible. Real devices draw
-their groups with the channel's weights, so such a tally must contain fabricated reports.
+"""The p-value below which the sizes of the groups count as impossible.
+
+Real devices draw their groups with the channel's weights. Such a tally must therefore contain
+fabricated reports.
 """
 
 
@@ -64,17 +64,17 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def channel(self) -> GroupedGeometry:
-        """The question's channel. All questions about texts have this type of channel."""
+        """The metric's channel."""
         return cast("GroupedGeometry", self.metric.channel)
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-        """Yield the estimates of each tally: the shares of found texts and of requested texts."""
+        """Yield the shares of found texts and of requested texts, for each tally."""
         for tally in tallies:
             self.check(tally)
             yield self._estimate(tally, request)
 
     def fitting(self, texts: Sequence[str]) -> list[str]:
-        """Return those of the given texts that people can answer."""
+        """Return the given texts that are valid answers."""
 
         def fits(text: str) -> bool:
             try:
@@ -117,7 +117,7 @@ class UnlistedTexts(Analysis[Text]):
         )
 
     def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
-        """Test whether the numbers of reports of the groups fit the groups' probabilities."""
+        """Test whether the sizes of the groups fit the groups' probabilities."""
         weights = np.array(self.channel.weights)
         expected = tables.reports.sum() * weights / weights.sum()
         statistic = float(((tables.reports - expected) ** 2 / expected).sum())
@@ -126,7 +126,7 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def text_tails(self) -> TextTails:
-        """The far tails of the errors of texts' shares."""
+        """The probabilities of extreme errors in texts' shares."""
         return TextTails.from_channel(self.channel)
 
     @property
@@ -138,15 +138,15 @@ class UnlistedTexts(Analysis[Text]):
     def report_variance(self) -> float | None:
         """The largest possible variance of a requested text's share, from one report.
 
-        The variance is largest for a text of maximum length, because only the confirming groups
-        report it whole.
+        The variance is largest for texts of maximum length: only the confirming groups report them
+        whole.
         """
         weights = self.channel.weights
         of_cell = cell_support(self.channel).support.squares(self.channel.inputs).worst
         return of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the integers of an answer's texts, which a device has with probability 1."""
+        """Return the integers of an answer's texts, with probability 1."""
         return {tuple(self.kind.numbers(answer)): Fraction(1)}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
@@ -161,5 +161,5 @@ class UnlistedTexts(Analysis[Text]):
         return drawn
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return all texts of an answer: the members of a set, or the single text."""
+        """Return all texts of an answer."""
         return value if isinstance(value, tuple) else (value,)

@@ -1,22 +1,22 @@
 """The share of answers at or above each threshold, and a bracket for each quantile.
 
-The thresholds of a question divide the range of its numbers into cells, and a device reports the
-cell of its number. The share of answers at or above a threshold is the sum of the shares of all
-cells above it. The true shares fall from one threshold to the next. If the intervals are
-simultaneous, with 95% confidence all of them contain the true shares. They are then narrowed to the
-values that a falling sequence can have. For instance, if two successive thresholds have the
-intervals 40..60% and 45..70%, both intervals become 45..60%. Separate intervals are not narrowed,
-because the interval of a neighboring threshold may be wrong.
+The thresholds divide the range of a number into cells, and a device reports the cell of its number.
+The share at or above a threshold is the sum of the shares of all cells above the threshold.
 
-The bracket of a quantile consists of the two cell ends between which the quantile surely lies. Let
-r be the share of answers above the quantile, such as 5% for the 95th percentile. If the share above
-a threshold is larger than r, the quantile lies at or above this threshold. If the share is smaller,
-the quantile lies at or below the threshold. The lower end of the bracket is found by comparing the
-thresholds' intervals with r from the lowest threshold up, until an interval includes r. The upper
-end is found in the same way from the highest threshold down. An end of the bracket is wrong only if
-one particular interval is wrong: that of the first threshold beyond the true quantile. The bracket
-therefore has the confidence of a single interval, for any number of thresholds (Maurer, Hothorn &
-Lehmacher 1995: ordered hypotheses).
+**Intervals.** The true shares fall from one threshold to the next. Simultaneous intervals are
+therefore narrowed to the values of falling sequences. For instance, the intervals 40..60% and
+45..70% of two successive thresholds become 45..60%. Separate intervals are not narrowed, because
+the interval of a neighboring threshold may be wrong.
+
+**Brackets.** The bracket of a quantile consists of two cell ends around the quantile. Let r be the
+share of answers above the quantile, such as 5% for the 95th percentile. If the share above a
+threshold is larger than r, the quantile lies at or above this threshold.
+
+The search for the lower end compares the intervals with r from the lowest threshold up, until an
+interval includes r. The search for the upper end starts from the highest threshold. An end is wrong
+only if one particular interval is wrong: the interval of the first threshold beyond the quantile.
+The bracket therefore has the confidence of a single interval (Maurer, Hothorn & Lehmacher 1995:
+ordered hypotheses).
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HALVES: Final = 2
-"""A plan predicts the precision for this number of equal shares. It assumes that half of the
-answers reach a threshold and half do not, because the variance is then largest.
+"""The number of equal shares in a plan.
+
+The variance is largest if half of the answers reach a threshold.
 """
 
 
 class SharesAbove(OneSymbol[Thresholds]):
-    """Questions about numbers for which a device reports the two thresholds around its number."""
+    """Metrics about numbers. A device reports the two thresholds around its number."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -79,7 +80,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def weights(self) -> Floats:
-        """For each threshold, 1 for every cell above it and 0 for others, shape (T, T + 1)."""
+        """For each threshold, 1 for every cell above it and 0 for other cells, shape (T, T + 1)."""
         cells = len(self.kind.thresholds) + 1
         return np.triu(np.ones((cells, cells)))[1:]
 
@@ -96,10 +97,7 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports.
-
-        Their intervals cover every possible value.
-        """
+        """Return the figures of a tally without reports. Their intervals cover every value."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 
@@ -114,8 +112,7 @@ class SharesAbove(OneSymbol[Thresholds]):
         Args:
             lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
             highs: the upper ends of these intervals, shape (T,).
-            estimates: an estimate of each quantile; empty if there are no reports.
-
+            estimates: an estimate of each quantile. Empty if there are no reports.
         """
         places = np.array([bracket(lows, highs, 1 - level) for level in QUANTILES])
         low, high = self.edges[places.T]
@@ -146,7 +143,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Narrow simultaneous intervals to the values that a falling sequence of shares can have.
+    """Narrow simultaneous intervals to the values of falling sequences of shares.
 
     No interval becomes empty.
     """
@@ -155,7 +152,7 @@ def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
 
 
 def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
-    """Return the indices of the two cell ends between which a quantile surely lies.
+    """Return the indices of the two cell ends around a quantile.
 
     Index 0 is the low end of the range, 1 to T are the thresholds, and T + 1 is the high end.
 
@@ -163,7 +160,6 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
         lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
         highs: the upper ends of the intervals of the shares above thresholds, shape (T,).
         rest: the share of the answers above the quantile.
-
     """
     reached, missed = lows > rest, highs < rest
     return int(np.cumprod(reached).sum()), int(missed.size + 1 - np.cumprod(missed[::-1]).sum())
@@ -172,8 +168,9 @@ def bracket(lows: Floats, highs: Floats, rest: float) -> tuple[int, int]:
 def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
     """Return three mean squared scores of a report, for the share above a threshold.
 
-    The first is the largest mean square if the sender's answer is above the threshold. The second
-    and third are the largest and the average mean square if it is below.
+    * the largest mean square among the inputs above the threshold
+    * the largest mean square among the inputs below
+    * the average mean square of the inputs below
     """
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

@@ -1,21 +1,17 @@
 """The mean of vectors from a tally, with intervals for its coordinates and their weighted sums.
 
-With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations,
-and reports one of the 2D signed coordinate axes in D dimensions. It prefers the s axes along which
-the rotated vector is longest, which are called its favored axes.
+With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations.
+In D dimensions, there are 2D signed coordinate axes. The device reports one axis, and prefers the s
+axes nearest to the rotated vector: its favored axes.
 
-To find standard errors, the rotations are divided into blocks, and each block gives a separate
-estimate of the mean. The differences between blocks reflect all sources of randomness: the choice
-of people, the noise of the mechanism, and the finite number of rotations. This method, the
-delete-a-group jackknife, assumes nothing about the people (Wolter 2007, "Introduction to Variance
-Estimation", section 4.2). This module uses a first-order approximation of the method. Standard
-errors are at least as large as the mechanism's noise in a random direction.
+Standard errors come from the delete-a-group jackknife, to first order (Wolter 2007, "Introduction
+to Variance Estimation", section 4.2). Each block of rotations gives a separate estimate of the
+mean. The differences between blocks reflect the choice of people, the noise, and the finite number
+of rotations. Standard errors are at least as large as the mechanism's noise in a random direction.
 
-Rehearsals draw the tally of many devices at once. A report has the same distribution as if it were,
-with some probability, a random one of all axes, and otherwise a random one of the favored axes.
-Only the latter requires a rotation, which is computed once for all devices with the same vector and
-the same rotation. Rotated vectors are exact, because they are integers below 2**53, stored as
-floats.
+Rehearsals draw the tally of many devices at once. Each report is either a random axis or a random
+favored axis, with known probabilities. Rotated vectors are exact, because they are integers below
+2**53, stored as floats.
 """
 
 from __future__ import annotations
@@ -53,7 +49,7 @@ from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, studen
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
-"""The number of coordinates that are rotated together, in arrays of a few megabytes."""
+"""The number of coordinates in a batch, for arrays of a few megabytes."""
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
@@ -64,7 +60,6 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
         vectors: the distinct vectors of the devices, as whole numbers, shape (vectors, D).
         counts: the number of devices with each vector, shape (vectors,).
         generator: the source of random numbers.
-
     """
     axes, others = 2 * channel.dimension, 2 * channel.dimension - channel.favoured
     of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
@@ -84,8 +79,8 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
 def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tuple[Counts, Counts, Counts]:
     """Draw a rotation for each device, and count the devices with each pair of vector and rotation.
 
-    Return the index of each pair's vector, the index of its rotation and the number of its devices,
-    each of shape (pairs,).
+    Return three arrays of shape (pairs,): the index of the vector, the index of the rotation, and
+    the number of devices.
     """
     many = np.flatnonzero(counts >= rotations)
     of_many = generator.multinomial(counts[many], np.full(rotations, 1 / rotations))
@@ -97,10 +92,10 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Draw one of several places for each device, and return how many devices drew each place.
+    """Draw a place for each device uniformly, and return the number of devices at each place.
 
-    All places are equally likely. ``counts`` is the number of devices in each row, shape (rows,).
-    The result has shape (rows, places).
+    ``counts`` is the number of devices in each row, shape (rows,). The result has shape (rows,
+    places).
     """
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
@@ -124,11 +119,12 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 MADE_UP: Final = 1e-6
-"""The p-value of `even_test` below which a tally is called impossible for real devices."""
+"""The p-value of `even_test` below which real devices cannot have produced a tally."""
 
 LEAST_OF_BLOCK: Final = 5
-"""The minimum number of expected reports per part for which `even_test` gives a p-value. With
-fewer, the chi-square distribution is not accurate enough for p-values as small as `MADE_UP`.
+"""The minimum number of expected reports per part for a p-value from `even_test`.
+
+With fewer reports, the chi-square distribution is inaccurate for p-values as small as `MADE_UP`.
 """
 
 B = TypeVar("B", bound=Ball)
@@ -141,13 +137,11 @@ class VectorMean:
     Attributes:
         norm: the maximum length of a device's vector.
         coordinates: the unbiased estimate of each coordinate, shape (d,).
-        deviations: for each block of rotations, its contribution to the mean minus the contribution
-            that is expected for its number of reports, shape (blocks, d).
-        noise: the standard error that the mechanism's noise causes in a random direction.
-        reports: the number of reports in the tally. With fewer than `EXACT_BELOW` reports,
-            intervals cover the whole range, because so few reports do not show how much people
-            differ.
-
+        deviations: for each block of rotations, its contribution to the mean minus the expected
+            contribution for its number of reports, shape (blocks, d).
+        noise: the standard error of the mechanism's noise in a random direction.
+        reports: the number of reports in the tally. Below `EXACT_BELOW`, intervals cover the whole
+            range, because the reports do not show how much people differ.
     """
 
     norm: float
@@ -161,8 +155,7 @@ class VectorMean:
 
         Args:
             weights: the weight of each coordinate, shape (d,).
-            family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+            family: the number of simultaneous 95% intervals.
         """
         length = float(np.linalg.norm(weights))
         error = self._error(self.deviations @ weights, length * self.noise)
@@ -178,14 +171,11 @@ class VectorMean:
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
-        """Return the half-width of an interval, in standard errors.
-
-        With this width, ``family`` intervals are all right together, with 95% confidence.
-        """
+        """Return the half-width of simultaneous 95% intervals, in standard errors."""
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error that the deviations of blocks show, but at least ``noise``."""
+        """Return the standard error from the deviations of blocks, but at least ``noise``."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
@@ -193,13 +183,13 @@ class VectorMean:
 
 
 class Vectors(Analysis[B]):
-    """Questions about vectors of limited length, reported with the mechanism `rotated-axes`."""
+    """Metrics about vectors of limited length, reported with the mechanism `rotated-axes`."""
 
     mean_name = "coordinate mean"
 
     @property
     def channel(self) -> RotatedAxes:
-        """The question's channel, before the rotations of a particular window are chosen."""
+        """The metric's channel, without the rotations of a particular window."""
         return cast("RotatedAxes", self.metric.channel)
 
     def in_window(self, window: str) -> RotatedAxes:
@@ -243,16 +233,14 @@ class Vectors(Analysis[B]):
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
         """Return how far fabricated reports could have moved the mean, and a test of the tally.
 
-        The test checks whether the reports are spread evenly over the blocks of rotations, as those
-        of real devices are. The bound on the distance is computed as in the module `poisoning`. A
-        vector that is estimated from a single report always has the length norm / gain, so no
-        report is more extreme than this.
+        The test checks whether the reports are spread evenly over the blocks of rotations. For the
+        bound, see the module `poisoning`: a single report estimates a vector with the length norm /
+        gain.
 
         Args:
             tally: a tally with at least one report.
             mean: the mean vector of this tally.
             fraction: the assumed fraction of fabricated reports.
-
         """
         reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
         even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))
@@ -260,11 +248,10 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error, in a random direction, of a mean estimated from one report.
+        """The standard error, in a random direction, of a mean from one report.
 
-        A reported axis, a vector of length 1 in D dimensions, is divided by a factor called the
-        gain (see the module `decoders.rotated_axes`), and multiplied by the maximum length. The
-        result has the vectors' unit.
+        A reported axis is a vector of length 1. The estimator divides this vector by the gain (see
+        the module `decoders.rotated_axes`) and multiplies by the maximum length.
         """
         return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
 
@@ -272,8 +259,7 @@ class Vectors(Analysis[B]):
     def least_noise(self) -> float:
         """The minimum variance that the mechanism adds to a coordinate of one report.
 
-        For any vector, the variance is smallest either along the vector or perpendicular to it. At
-        a high epsilon, it is smallest along the vector.
+        The minimum is either along the answered vector or perpendicular to this vector.
         """
         gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
         across = (1 - along) / (self.channel.dimension - 1)
@@ -283,8 +269,7 @@ class Vectors(Analysis[B]):
     def rotation_error(self) -> float | None:
         """The error that remains with any number of reports if all vectors are identical.
 
-        It arises because a window has only a finite number of rotations. It is given as a fraction
-        of the vectors' length.
+        The cause is the finite number of rotations in a window. The unit is the vectors' length.
         """
         along = largest_sum(self.channel.dimension, self.channel.favoured)
         excess = max(0.0, self.channel.favoured / along**2 - 1)
@@ -319,7 +304,6 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
         RequestError: if answers are not vectors with one coordinate for each weight, or if the
             tally has no reports.
         UnfitTallyError: if the tally counts symbols that the channel does not have.
-
     """
     if not isinstance(metric.kind, Ball) or len(weights) != metric.kind.length:
         raise RequestError(f"{metric.name} is not a vector of {len(weights)} numbers; give one weight per coordinate")
@@ -331,12 +315,11 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
 def even_test(reports: Counts) -> RangeTest:
     """Test whether the numbers of reports in several parts differ only by chance (Pearson 1900).
 
-    A part is a block of rotations, or a feature of a model. A real device draws each part with the
+    A part is a block of rotations, or a feature of a model. Real devices draw all parts with the
     same probability, so a very uneven tally contains fabricated reports.
 
     Args:
         reports: the number of reports in each part, shape (parts,).
-
     """
     expected = float(reports.mean())
     statistic = float(((reports - expected) ** 2).sum() / expected)

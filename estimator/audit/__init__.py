@@ -1,13 +1,13 @@
 """Audits of the installed SDK: attacks on a black box, and exact proofs.
 
-The audit by attacks (`run`) treats the SDK as a black box, and imports only its public names, as
-apps do. It simulates devices with two different answers, and tries to tell these devices apart by
-the bytes that they send. Its success rate proves a lower bound on epsilon. If this bound exceeds
-the epsilon that the SDK charges, the SDK reveals too much. If the bound is lower, the SDK may still
-reveal too much, so the audit also states how large an excess it would have detected.
+The audit by attacks (`run`) imports only the SDK's public names, as apps do. It simulates devices
+with two different answers, and tries to tell these devices apart by their bytes. The success rate
+proves a lower bound on epsilon. If this bound exceeds the charged epsilon, the SDK reveals too
+much. If not, the SDK may still reveal too much. The audit therefore also states the smallest excess
+that it would have detected.
 
-The exact audit (`prove`) runs the SDK with every possible outcome of its *coins*, which are its
-random draws. This proves exactly how much a report of one answer reveals. The proof makes two
-assumptions. The operating system's random numbers are fair. Without knowing a device's secret,
-nobody can distinguish its pseudo-random numbers from random numbers.
+The exact audit (`prove`) runs the SDK with every outcome of its *coins*, which are its random
+draws. The result is an exact proof of what a report of one answer reveals. The proof assumes that
+the operating system's random numbers are fair. It also assumes that nobody can distinguish a
+device's pseudo-random numbers from random numbers without the device's secret.
 """

@@ -1,44 +1,40 @@
-"""The answers and inputs for which the exact audit runs the SDK's code with all outcomes of coins.
+"""The answers and inputs for the exact audit.
 
 The SDK encodes an answer as an *input*, usually an integer from 0. A *channel*, which is a
 mechanism with its parameters, turns the input into a random *symbol*. To *walk* an answer or input
-is to run the SDK's code for it with every outcome of its coins (random draws). The result is the
-*distribution* of the answer or input, which assigns a probability to each symbol.
+is to run the SDK's code with every outcome of its coins (random draws). The result is a
+*distribution*: the probability of each symbol.
 
-**Inputs.** All inputs of a channel are walked if the number of inputs times the number of symbols
-is at most `MOST_PATHS`. Otherwise, a sample is walked. It consists of the first two inputs, the
-last two, the middle one, and as many random others as the limit allows. A *worst pair* is a pair of
-inputs for which the probabilities of some symbol differ by the largest factor. The sample always
-contains a worst pair. The reason depends on the mechanism:
+**Inputs.** All inputs of a channel are walked if inputs times symbols is at most `MOST_PATHS`.
+Otherwise, a sample is walked: the first two inputs, the last two, the middle one, and random
+others. A *worst pair* is a pair of inputs with the largest ratio between the probabilities of some
+symbol. The sample always contains a worst pair, for the following reasons:
 
-* k-ary response, block designs and geometries: Every pair is a worst pair. Each symbol has a set of
-  inputs for which it is more likely. Its probability is the same for all inputs in this set, and it
-  is also the same for all other inputs. For each pair of inputs, there is a symbol whose set
-  contains only one of the two. In a cyclic design, shifting all values shifts all symbols, so all
-  pairs with the same difference are equivalent.
-* Trees (`hierarchical`): The first and the last input are in different nodes on every level of the
-  tree, and every pair of nodes on a level is a worst pair.
-* Bands (`square_wave`, `optimal_mean`): From the first input to the last, the probability of a
-  symbol rises and then falls. Each symbol is therefore least likely at the first or the last input.
-  The first symbol is most likely at the first input, and the last symbol at the last input.
-* Added noise: The probability of a symbol decreases with its distance from the input. The largest
-  ratio therefore occurs at an end of the range for the first and the last input, or next to an end
-  for the first two or the last two inputs.
+* k-ary response, block designs and geometries: every pair is a worst pair. Each symbol has one
+  probability for a set of favored inputs, and a smaller one for all other inputs. For each pair of
+  inputs, some symbol favors only one of the two. In a cyclic design, shifting all values shifts all
+  symbols.
+* Trees (`hierarchical`): the first and the last input are in different nodes on every level. Every
+  pair of nodes on a level is a worst pair.
+* Bands (`square_wave`, `optimal_mean`): from the first input to the last, the probability of a
+  symbol rises and then falls. Each symbol is least likely at the first or the last input. The first
+  symbol is most likely at the first input, and the last symbol at the last input.
+* Added noise: the probability of a symbol decreases with its distance from the input. The largest
+  ratio occurs at an end of the range for the first and the last input, or next to an end for the
+  first two or the last two inputs.
 
 If the largest ratio in the sample *equals* the declared ratio, the walk proves that this ratio
-occurs. It does not prove that no pair outside the sample has a larger ratio. This follows only from
-the reasons above.
+occurs. Only the reasons above show that no other pair has a larger ratio.
 
-**Answers.** A number between two points of a grid is rounded at random to one of them. For
-instance, 2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. Its distribution of
-symbols is therefore a mixture of the distributions of two inputs. A ratio of two mixtures never
-exceeds the largest ratio of their parts, and a hockey-stick divergence (see `proof`) is convex. No
-answer is therefore worse than the points of the grid. A few numbers between grid points are walked
-nevertheless, to check that they are rounded correctly.
+**Answers.** A number between two grid points is rounded at random to one of them. For instance,
+2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. Its distribution is a mixture of
+two inputs' distributions. A ratio of mixtures never exceeds the largest ratio of their parts, and a
+hockey-stick divergence (see `proof`) is convex. No answer is therefore worse than the grid points.
+The audit still walks a few numbers between grid points, to check the rounding.
 
 **Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
-how many members of the set the symbol favors. The empty set and a set of the maximum size have the
-largest ratio. If there are more than `MOST_SETS` sets, two sets of each size are walked.
+the number of set members that the symbol favors. The empty set and a set of the maximum size have
+the largest ratio. If there are more than `MOST_SETS` sets, two sets of each size are walked.
 """
 
 from __future__ import annotations
@@ -62,29 +58,28 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths for a metric. A *path* is a run of the SDK's code for an answer with
-one combination of the coins' outcomes. At 10 to 30 microseconds per path, an audit takes a few
-seconds. With k-ary response, all categories are checked if there are at most 362. With geometries,
-58 to 119 of 1,024 categories are checked.
+"""The maximum number of paths for a metric. A *path* is one combination of the coins' outcomes.
+
+At 10 to 30 microseconds per path, an audit takes a few seconds. With k-ary response, up to 362
+categories are all checked. With geometries, 58 to 119 of 1,024 categories are checked.
 """
 
 LEAST_INPUTS = 5
-"""The minimum number of inputs to check (the first two, the last two, and the middle one)."""
+"""The minimum number of inputs to check: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""The seed for the random choice of the inputs to check. It is fixed, so that everybody who audits
-a registry gets the same result.
-"""
+"""The fixed seed for the choice of inputs. All audits of a registry have the same result."""
 
 MOST_SETS = 2**8
-"""The maximum number of possible sets for which all sets are checked. All whole numbers of a range
-are checked if the largest of them is below this number.
+"""The maximum number of possible sets for checking all of them.
+
+All whole numbers of a range are checked if the largest is below this number.
 """
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""The positions of the checked numbers between two points of a grid, as fractions of the distance.
-One third is included because it is not a multiple of 2**-64, which is the unit of a coin's
-probability.
+"""The positions of the checked numbers between two grid points, as fractions of the distance.
+
+One third is not a multiple of 2**-64, the unit of a coin's probability.
 """
 
 Answer = Hashable
@@ -93,12 +88,11 @@ Answer = Hashable
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """An answer, and the inputs as which the SDK may encode it.
+    """An answer and its possible inputs.
 
     Attributes:
         value: the answer.
         inputs: the declared probability of each possible input, such as {2: 3/4, 3: 1/4} for 2.25.
-
     """
 
     value: Answer
@@ -106,7 +100,7 @@ class EncodedAnswer:
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
-        """Return an answer that is always encoded as a given input of the channel."""
+        """Return an answer with a single possible input."""
         return cls(place, {place: Fraction(1)})
 
 
@@ -122,23 +116,20 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to check. For numbers, these include some between grid points."""
+    """Return the answers to check. Numbers include some between grid points."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
 class WalkPlan:
-    """The answers and inputs of a metric for which an exact audit runs the SDK's code.
-
-    The code runs with every outcome of its coins, which are its random draws.
+    """The answers and inputs of a metric for an exact audit.
 
     Attributes:
-        encoded: the answers for which the encoding runs, from the answer to the channel's input.
-        reported: the answers for which all steps run, from the answer to the symbol.
-        rows: the inputs for which only the channel runs, from the input to the symbol. They are the
-            inputs that are not the only possible input of an answer in ``reported``.
-
+        encoded: the answers that the audit encodes as inputs.
+        reported: the answers that the audit reports, from the answer to the symbol.
+        rows: the inputs that the audit reports, from the input to the symbol. No answer in
+            ``reported`` has one of them as its only input.
     """
 
     encoded: list[EncodedAnswer]
@@ -147,11 +138,11 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Choose answers and inputs of a metric. The audit runs the SDK's code for them.
+        """Choose answers and inputs of a metric.
 
-        Rounding a number with exact fractions is slow, and the coins for a number have about a
-        thousand outcomes. The encoding runs for all chosen numbers. All steps run only for numbers
-        between grid points and for the two grid points at each end of the range.
+        Reporting a number takes about a thousand runs, each with slow exact fractions. Therefore,
+        all chosen numbers are encoded. Only numbers between grid points and the two grid points at
+        each end are reported.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -164,12 +155,12 @@ class WalkPlan:
 
     @property
     def laws(self) -> int:
-        """The number of distributions of symbols that are computed."""
+        """The number of computed distributions."""
         return len(self.reported) + len(self.rows)
 
 
 def coins_of_encoding(metric: Metric) -> int:
-    """Return the number of coins that the SDK tosses to encode any answer to a metric."""
+    """Return the number of coins for encoding any answer to a metric."""
     return of_shape(metric.kind, WALKED_SHAPES).coins
 
 
@@ -196,7 +187,7 @@ def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noq
 def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
     """Return the grid points of the given inputs, and some numbers between grid points.
 
-    If answers must be whole numbers, such as counts, all results are rounded to whole numbers.
+    If answers must be whole numbers, all results are whole numbers.
     """
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
@@ -213,7 +204,7 @@ def sets_of(metric: Metric) -> int:
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
-    """Return whether the audit checks only some of the sets that a user can answer."""
+    """Return whether the audit checks only some of the possible sets."""
     return not all_inputs and sets_of(metric) > MOST_SETS
 
 
@@ -236,16 +227,14 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """How an exact audit checks answers of one shape, such as `Grid` for numbers and counts.
+    """The functions and numbers for checking answers of one shape, such as `Grid`.
 
     Attributes:
-        answers: a function that returns the answers to check. Its arguments are the metric, the
-            inputs to check, and whether all inputs are to be checked.
-        coins: the number of coins that the SDK tosses to encode an answer.
-        is_slow: whether the encoding uses exact fractions. If so, all steps from the answer to the
-            symbol are checked only for some answers.
-        sets: a function that returns the number of possible sets, or 0 if answers are not sets.
-
+        answers: returns the answers to check. The arguments are the metric, the inputs to check,
+            and whether to check all inputs.
+        coins: the number of coins for encoding an answer.
+        is_slow: whether the encoding uses exact fractions. If so, only some answers are reported.
+        sets: returns the number of possible sets, or 0 if answers are not sets.
     """
 
     answers: Callable[[Metric, tuple[int, ...], bool], list[Answer]]
@@ -261,6 +250,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""How an exact audit checks each shape of answers. A key is the name of a kind's class or base
-class.
-"""
+"""The checks of each shape of answers. A key is the name of a kind's class or base class."""

@@ -6,24 +6,24 @@ rises with the evidence for the first answer. An *event* is a statement such as 
 least 1.5". If an event is far more likely for the first answer than for the second, epsilon must be
 large (see `provable`).
 
-Each answer's observations are divided into three parts. Scores are learned from the first quarter.
-The second quarter is used to choose the event, which is the combination of score and threshold that
-would prove the largest epsilon. The last half is used to bound the event's probability for each
-answer. These bounds are valid because the event was chosen without the last half.
+Each answer's observations are divided into three parts:
 
-The result is a lower bound on the true epsilon, whatever causes the privacy loss. The bounds are so
-cautious that the probability that any bound of an audit is wrong is at most `FALSE_ACCUSATION`
-(Bonferroni's inequality). This is also the maximum probability that an audit accuses a correct
-device.
+* The first quarter is for learning scores.
+* The second quarter is for choosing the event with the largest provable epsilon.
+* The last half is for bounding the event's probability for each answer. The bounds are valid
+  because this half did not influence the choice of the event.
+
+The result is a lower bound on the true epsilon, whatever causes the privacy loss. With a
+probability of at most `FALSE_ACCUSATION`, any bound of an audit is wrong (Bonferroni's inequality).
+An audit of a correct device therefore accuses this device with at most this probability.
+
+Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The *level*
+of a bound is the maximum probability that the bound is wrong.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",
 section 4; Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine learning",
 section 3; Arcolezi & Gambs 2023, "Revealing the true cost of locally differentially private
 protocols: an auditing perspective", section 3.
-
-Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The maximum
-probability that a bound is wrong is called its *level*. These intervals are valid even at a tiny
-level.
 """
 
 from __future__ import annotations
@@ -40,19 +40,18 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction by which a level is reduced. Rounding errors, which are far smaller, then cannot
-make the bound invalid.
-"""
+"""The fraction by which a level is reduced. It is far larger than rounding errors."""
 
 MEDIAN_AHEAD = 2 / 3
-"""If a Poisson count has an expectation of at most k + 2/3, it does not exceed k in at least half
-of all cases (Choi 1994, theorem 2).
+"""The limit of a Poisson count's expectation above k, for a median of at most k.
+
+Source: Choi 1994, theorem 2.
 """
 
 
 @lru_cache(maxsize=2**12)
 def lower_bound(successes: int, n: int, level: float) -> float:
-    """Return a lower bound on the probability of an event that occurred in some of n observations.
+    """Return a lower bound on the probability of an event with ``successes`` in n observations.
 
     The bound is wrong with a probability of at most ``level``.
     """
@@ -60,7 +59,7 @@ def lower_bound(successes: int, n: int, level: float) -> float:
 
 
 def upper_bound(successes: int, n: int, level: float) -> float:
-    """Return an upper bound on the probability of an event that occurred in some of n observations.
+    """Return an upper bound on the probability of an event with ``successes`` in n observations.
 
     The bound is wrong with a probability of at most ``level``.
     """
@@ -70,12 +69,10 @@ def upper_bound(successes: int, n: int, level: float) -> float:
 def provable(successes: int, others: int, n: int, level: float, delta: float = 0.0) -> float:
     """Return the lower bound on epsilon that an event proves, at least 0.
 
-    Let p be the probability of the event for devices with the first of two answers, and p' its
-    probability for devices with the second. With (epsilon, delta)-differential privacy, p is at
-    most e**epsilon p' + delta (Dwork & Roth 2014, definition 2.4). Epsilon is therefore at least
-    ln((p - delta) / p'). To prove a bound on epsilon, p is replaced by its lower bound, and p' by
-    its upper bound (Jagielski, Ullman & Oprea 2020, "Auditing differentially private machine
-    learning", section 3).
+    Let p and p' be the probabilities of the event for the first and the second answer. With
+    (epsilon, delta)-differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014,
+    definition 2.4). Epsilon is therefore at least ln((p - delta) / p'). The proof uses the lower
+    bound of p and the upper bound of p' (Jagielski, Ullman & Oprea 2020, section 3).
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -83,7 +80,6 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
         n: the number of observations of each answer.
         level: the maximum probability that each bound is wrong.
         delta: the delta of the claim.
-
     """
     certain = lower_bound(successes, n, level) - delta
     return max(0.0, math.log(certain / upper_bound(others, n, level))) if certain > 0 else 0.0
@@ -92,10 +88,8 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
 
-    Suppose that the true epsilon exceeds the claim by an excess. For the first answer, the event is
-    as likely as its observed frequency. For the second answer, it is then less likely than the
-    claim requires, by a factor of e**excess. This function returns the smallest excess for which an
-    audit would refute the claim about half of the time.
+    The event is assumed to be as likely for the first answer as observed. For the second answer,
+    the event is then e**excess times less likely than the claim requires.
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -107,7 +101,6 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
     Returns:
         The excess of the true epsilon over the claim. None if n observations cannot prove any
         excess.
-
     """
     few, many = -1, n
     while many - few > 1:
@@ -122,17 +115,18 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
 
 
 FALSE_ACCUSATION = 1e-6
-"""The maximum probability that an audit refutes a claim although the SDK is correct."""
+"""The maximum probability that an audit refutes a claim of a correct SDK."""
 
 BOUNDS = 4
-"""The number of bounds on probabilities that an attack computes. An attack looks for an event that
-is more likely for the first answer, and for one that is more likely for the second. For each of
-these events, it bounds two probabilities.
+"""The number of bounds in an attack.
+
+An attack chooses one event for each answer, and bounds two probabilities of each event.
 """
 
 LEAST_OBSERVATIONS = 4
-"""The minimum number of observations of each answer. One is needed to learn scores, one to choose
-an event, and two for the proof.
+"""The minimum number of observations of each answer.
+
+The attack needs one to learn scores, one to choose an event, and two for the proof.
 """
 
 
@@ -140,13 +134,12 @@ an event, and two for the proof.
 class PrivacyClaim:
     """The claim that no event distinguishes two answers by more than epsilon and delta.
 
-    For any event, let p be its probability for one of the answers, and p' its probability for the
-    other. The claim is that p is at most e**epsilon p' + delta.
+    For any event, let p and p' be its probabilities for the two answers. The claim is that p is at
+    most e**epsilon p' + delta.
 
     Attributes:
         epsilon: the claimed epsilon, rounded up.
         delta: the claimed delta, rounded up. It is 0 for most mechanisms.
-
     """
 
     epsilon: float
@@ -164,8 +157,7 @@ class LowerBound:
             prove. None if there is no such excess.
         observations: n, the number of observations of each answer.
         at_best: the lower bound that n observations would prove for a device that always reveals
-            its answer. This is the largest bound that they can prove.
-
+            its answer.
     """
 
     claim: PrivacyClaim
@@ -176,15 +168,14 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """The amount by which the bound exceeds the claimed epsilon, or 0 if it does not."""
+        """The bound minus the claimed epsilon, at least 0."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
 def level_of(attacks: int) -> float:
-    """Return the level of each bound in an audit that consists of several attacks.
+    """Return the level of each bound in an audit of several attacks.
 
-    At this level, the probability that any bound of the audit is wrong is at most
-    `FALSE_ACCUSATION`.
+    The probability that any bound of the audit is wrong is then at most `FALSE_ACCUSATION`.
     """
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 
@@ -193,11 +184,10 @@ def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerB
     """Look for an event that is more likely for one of two answers than a claim allows.
 
     Args:
-        table: at least `LEAST_OBSERVATIONS` independent observations of each answer. Their order
-            must not contain information.
+        table: at least `LEAST_OBSERVATIONS` independent observations of each answer, in an order
+            without information.
         claim: the claim about the two answers.
         level: the maximum probability that each bound is wrong, from `level_of`.
-
     """
     n = len(table.first)
     sides = (_one_sided(table, claim, level), _one_sided(table.swapped(), claim, level))

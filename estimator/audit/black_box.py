@@ -1,9 +1,8 @@
-"""An SDK as a black box, which the audit observes from `record` to the bytes that devices send.
+"""The SDK as a black box, from `record` to the bytes that devices send.
 
-The rest of the estimator imports only `client_sdk.protocol`, the vocabulary that it shares with the
-SDK. This module runs the whole SDK, because the audit is about the code that apps run. Devices
-exist only in memory. Their transport accepts every report and opens no socket. The audit sees the
-bytes that devices send, but not when they send them.
+The rest of the estimator imports only `client_sdk.protocol`. This module runs the whole SDK,
+because the audit is about the code that apps run. Devices exist only in memory. Their transport
+accepts every report and opens no socket. The audit ignores the times of reports.
 """
 
 from __future__ import annotations
@@ -27,27 +26,24 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""The start time of every device, 2026-01-01 12:00 UTC. If start times differed, an attack could
-tell devices apart by them.
+"""The start time of every device, 2026-01-01 12:00 UTC.
+
+If start times differed, an attack could tell devices apart by them.
 """
 
 HALF_A_DAY_S = 43_200
 
 COLLECTOR = "https://audit.invalid"
-"""A URL with a reserved host name (RFC 2606), for which every DNS lookup fails."""
+"""A URL with a reserved host name (RFC 2606). Every DNS lookup of this name fails."""
 
 SEND_DEADLINE_S = 60.0
-"""The maximum time until all reports must be sent. The transport is fast, so a longer time
-indicates an error.
-"""
+"""The maximum time for sending all reports. The transport is fast, so a longer time is an error."""
 
 ATTEMPTS = 1000
 """The maximum number of attempts to record an answer if the machine is busy."""
 
 NO_CEILING = 2**62
-"""A ceiling that no device reaches, in billionths of epsilon. It is small enough for sums to fit
-into a ledger.
-"""
+"""A ceiling that no device reaches, in billionths of epsilon. Sums of it fit into a ledger."""
 
 
 class Device(Protocol):
@@ -75,8 +71,10 @@ class Device(Protocol):
 MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = partial(Telemetry, strict=True)
-"""The SDK that an app in this Python environment would import. In strict mode, it raises an error
-for an invalid answer. Otherwise, it would replace the answer, and the audit would prove nothing.
+"""The SDK that an app in this Python environment would import.
+
+Strict mode raises an error for an invalid answer. Without strict mode, the SDK would replace the
+answer, and the audit would prove nothing.
 """
 
 
@@ -87,7 +85,6 @@ class Life:
     Attributes:
         answers: for each window, the answers by metric.
         window: the kind of the windows, such as days.
-
     """
 
     answers: tuple[Mapping[str, object], ...]
@@ -123,12 +120,11 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return a registry with the same questions, each of which is asked in every window forever.
+    """Return a registry with the same metrics, without ceilings, strategy, or last days.
 
-    The ceilings, the strategy and the questions' last days are removed, because a device that stops
-    reporting would tell an attack nothing more. They do not affect editions or channels. The
-    registry's values for missing answers (``fill``) are removed too, because a device would report
-    them only at the end of a window.
+    A device that stops reporting would tell an attack nothing more. The removed settings do not
+    affect editions or channels. The values for missing answers (``fill``) are removed too, because
+    a device would report them only at the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -136,16 +132,15 @@ def without_ceilings(registry: Registry) -> Registry:
 
 
 def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) -> list[list[bytes]]:
-    """Simulate a new device, and return the bodies that it sends in each window.
+    """Simulate a new device, and return the bodies of its uploads in each window.
 
     Args:
-        registry: a registry whose budget allows every report, such as one from `without_ceilings`.
+        registry: a registry with a budget for every report, such as one from `without_ceilings`.
         life: the answers of the device.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one.
 
     Raises:
         AuditError: if the device does not record an answer or does not send its reports.
-
     """
     clock, collector = _Clock(), _Collector()
     sent = []
@@ -169,7 +164,6 @@ def _record(device: Device, metric: str, answer: object) -> None:
 
     Raises:
         AuditError: if the device does not record the answer.
-
     """
     for _ in range(ATTEMPTS):
         recorded = device.record(metric, answer)
@@ -182,7 +176,7 @@ def _record(device: Device, metric: str, answer: object) -> None:
 
 
 class Network(Protocol):
-    """The receiver of the bodies that a device sends."""
+    """The receiver of a device's uploads."""
 
     def post(self, body: bytes) -> object:
         """Receive the body of an upload."""
@@ -192,8 +186,7 @@ class Network(Protocol):
 class OtherSdk:
     """An SDK in another language, run as a program that simulates one device after another.
 
-    The program runs until the ``with`` block ends. For each line of JSON that it reads, it prints a
-    line of JSON.
+    The program runs until the ``with`` block ends. For each line of JSON, it prints a line of JSON.
 
     ========================================================  =================================
     a line to the program                                     its answer
@@ -203,10 +196,11 @@ class OtherSdk:
     ``{"do": "flush", "at": …}``                              ``{"sent": ["body of an upload", …]}``
     ========================================================  =================================
 
-    ``at`` is in Unix seconds. Sets and pairs are written as lists. The program must ignore ceilings
-    and last days, draw its own coins, open no socket, and act as if a collector accepted each body.
-    The answer ``{"error": "…"}`` ends the audit. `hearsay-ldp` contains such a program for its own
-    SDK.
+    ``at`` is in Unix seconds. Sets and pairs are written as lists.
+
+    The program must ignore ceilings and last days, draw its own coins, and open no socket. It must
+    act as if a collector accepted each body. The answer ``{"error": "…"}`` ends the audit.
+    `hearsay-ldp` contains such a program for its own SDK.
     """
 
     def __init__(self, command: str) -> None:
@@ -214,7 +208,6 @@ class OtherSdk:
 
         Raises:
             AuditError: if the program cannot be started.
-
         """
         self._command = command
         if not command.strip():
@@ -238,7 +231,7 @@ class OtherSdk:
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Make the program simulate a new device, and return it."""
+        """Make the program simulate a new device."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 
@@ -248,7 +241,6 @@ class OtherSdk:
         Raises:
             AuditError: if the program has ended, or if its answer is an error or is not a JSON
                 object.
-
         """
         assert self._process.stdin is not None  # noqa: S101 it was started with pipes
         assert self._process.stdout is not None  # noqa: S101 as above
@@ -290,7 +282,7 @@ class _Device:
 
 
 def _plain(answer: object) -> object:
-    """Convert an answer for JSON: a set becomes a list, and a fraction becomes a float."""
+    """Convert an answer for JSON: a set to a list, and a fraction to a float."""
     if isinstance(answer, AbstractSet):
         return sorted(answer)
     if isinstance(answer, Fraction):

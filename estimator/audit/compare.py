@@ -1,12 +1,12 @@
-"""A comparison of what the SDK declares about its channels with what its code does.
+"""A comparison of the SDK's declared channels with its code.
 
-To *walk* code is to run it with every outcome of its coins (see `paths`). This gives the exact
+To *walk* code is to run it with every outcome of its coins (see `paths`). The result is the exact
 distribution of the symbol for each answer. A *step* is a part of the code that is walked
-separately. Most metrics have a single step, which turns the answer into a symbol. Permanent answers
-have two steps, which draw the permanent answer and then report it.
+separately. Most metrics have a single step, from the answer to the symbol. Permanent answers have
+two steps: drawing the permanent answer, and reporting it.
 
-The requested privacy losses are read from the registry's text. They are not read from the SDK's
-channels, because a faulty SDK could build channels that differ from the request.
+The requested privacy losses come from the registry's text. A faulty SDK could build channels that
+differ from the request.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer. An undecided value (see `Draw`) is decided."""
+    """Return an outcome as an integer, and decide an undecided value (see `Draw`)."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as a channel's input. An undecided value (see `Draw`) is decided."""
+    """Return an outcome as a channel's input, and decide undecided values (see `Draw`)."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
@@ -46,8 +46,7 @@ class Walk:
     Attributes:
         step: a description of the step, such as ``one report``.
         channel: the channel that the SDK declares for the step.
-        after_law: a function that is called with the argument 1 after each distribution.
-
+        after_law: called with the argument 1 after each distribution.
     """
 
     step: str
@@ -62,13 +61,12 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Run the encoding of an answer with all outcomes of its coins, and check the results.
+        """Encode an answer with all outcomes of coins, and check the results.
 
         Args:
             procedure: the SDK's function that encodes the answer, given coins.
             answer: the answer, with the declared distribution of its input.
-            coins: the number of coins that each run should toss.
-
+            coins: the expected number of coins in each run.
         """
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
@@ -83,10 +81,9 @@ class Walk:
         Args:
             procedure: the SDK's function that returns the symbol, given coins.
             answer: the answer or input, with the declared distribution of its input.
-            coins: the number of coins that the device tosses before this procedure.
+            coins: the number of earlier coins, before this procedure.
             is_answer: whether ``procedure`` begins with an answer. Otherwise, it begins with an
                 input, and `Proof.between_answers` ignores its distribution.
-
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
         # equal distributions are stored once, because each may have a million probabilities
@@ -97,14 +94,13 @@ class Walk:
             self._of_answers.append(chances)
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
-        """Add a distribution to the ones that `proof` evaluates.
+        """Add a distribution to the `proof`.
 
         Args:
-            chances: the distribution, as the probability of each symbol.
-            answer: the answer that has this distribution.
+            chances: the probability of each symbol.
+            answer: the answer with this distribution.
             paths: the number of runs, one for each outcome of all coins.
-            coins: for each symbol, the numbers of coins in the runs that led to it.
-
+            coins: for each symbol, the possible numbers of coins.
         """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)
@@ -137,13 +133,12 @@ class Walk:
         return False
 
     def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
-        """Return the proof that follows from all distributions that were added.
+        """Return the proof from all added distributions.
 
         Args:
             metric: the name of the metric.
             claimed_nanos: the epsilon that a device charges for the step, in billionths.
-            request: the limit that the registry requests, or None if it requests none.
-
+            request: the limit that the registry requests, or None.
         """
         channel = self.channel
         claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
@@ -187,13 +182,11 @@ def numbers(alternatives: set[int] | frozenset[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLoss:
-    """The limit that a registry sets on how much a report may reveal.
+    """A registry's limit on what a report may reveal.
 
     Attributes:
         odds: e to the power of the requested epsilon, such as 3 for ``ln 3``.
-        delta: the amount by which an event's probability for one answer may exceed ``odds`` times
-            its probability for another answer.
-
+        delta: the requested delta.
     """
 
     odds: Fraction
@@ -202,13 +195,12 @@ class RequestedLoss:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLosses:
-    """The limits that a registry sets on how much the reports on a metric may reveal.
+    """A registry's limits on what the reports on a metric may reveal.
 
     Attributes:
         report: the limit for one report. None if reports are not compared with a limit.
         permanent: the limit for all reports of an unchanged answer. None if answers are not
             permanent.
-
     """
 
     report: RequestedLoss | None = None

@@ -1,20 +1,20 @@
-"""Distinguishers, which are scores that rise with the evidence for one of two answers.
+"""Distinguishers: scores that rise with the evidence for one of two answers.
 
-An adversary sees the bytes that a device sends. The audit splits these bytes into features, such as
-the symbol of a report, the id of an upload, or the size of an upload.
+The audit splits the bytes of a device into features, such as the symbol of a report, or the id or
+size of an upload.
 
-If two distributions are known, the best test orders observations by their likelihood ratio (Neyman
-& Pearson 1933). Here, the distributions are unknown, so likelihood ratios are learned from a sample
-of observations of both answers. There is a score for each of the following:
+For known distributions, the best test orders observations by their likelihood ratio (Neyman &
+Pearson 1933). Here, likelihood ratios are learned from a sample of observations of both answers.
+There is a score for each of the following:
 
-* each feature;
-* each pair of features, because the noise of two reports may be correlated;
-* all features together, as if they were independent;
-* all pairs of windows of one feature, as if they were independent.
+* each feature
+* each pair of features, because the noise of two reports may be correlated
+* all features together, assumed to be independent
+* all pairs of windows of one feature, assumed to be independent
 
-If the values of a feature are many different numbers, an additional score divides them into bins
-with equal counts. Some scores are sums over windows. They are also divided into bins, because a sum
-of medium size may be stronger evidence than a large or a small one.
+An additional score divides the values of a numeric feature into bins with equal counts. Scores that
+are sums over windows are also divided into bins, because a sum of medium size may be stronger
+evidence than a large or a small sum.
 
 Sources for the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -41,17 +41,16 @@ Rows = NDArray[np.int64]
 """Observations as integers, shape (observations, features)."""
 
 Bodies = Sequence[bytes]
-"""The bodies that a device sent in one window."""
+"""The bodies of a device's uploads in one window."""
 
 
 class Feature(NamedTuple):
-    """A feature of the bytes that a device sends in one window.
+    """A feature of a device's bytes in one window.
 
     Attributes:
-        name: the name of the feature, such as ``symbol 1 of theme``. It is the same in every
+        name: the name of the feature, such as ``symbol 1 of theme``, which is the same in every
             window.
         window: the number of the window, from 0.
-
     """
 
     name: str
@@ -63,7 +62,7 @@ Value = int | str | bytes | tuple[object, ...]
 Observation = dict[Feature, Value]
 
 MISSING = -1
-"""The integer that represents a missing feature. All other integers are at least 0."""
+"""The integer for a missing feature. All other integers are at least 0."""
 
 
 class ObservationTable(NamedTuple):
@@ -72,11 +71,9 @@ class ObservationTable(NamedTuple):
     Attributes:
         features: the feature of each column.
         ordered: for each column, whether its integers are the feature's own values, such as
-            symbols. Otherwise, they are arbitrary codes for values such as ids, and their order
-            means nothing.
+            symbols. Otherwise, they are arbitrary codes for values such as ids.
         first: the observations of the first answer, shape (observations, features).
         second: the observations of the second answer, of the same shape.
-
     """
 
     features: tuple[Feature, ...]
@@ -94,10 +91,9 @@ class ObservationTable(NamedTuple):
 
 
 def observe(windows: Sequence[Bodies]) -> Observation:
-    """Return the features of the bytes that a device sent, window by window.
+    """Return the features of a device's bytes, window by window.
 
-    The random id of an upload is a feature. If a body is not the standard encoding of its upload,
-    the whole body is a feature too.
+    A body that is not the standard encoding of its upload becomes a feature as a whole.
     """
     observation: Observation = {}
     for window, bodies in enumerate(windows):
@@ -160,27 +156,28 @@ def _interned(values: Iterable[Value | None]) -> Rows:
 
 
 FINE, COARSE = 64, 12
-"""The maximum number of bins of a feature. `FINE` applies if a score is learned for the feature
-alone, and `COARSE` if it is one of a pair. A pair then has at most 12 times 12 combinations of
-bins, for which a few thousand observations are enough.
+"""The maximum number of bins of a feature: `FINE` for a feature alone, `COARSE` within a pair.
+
+A pair then has at most 12 times 12 combinations of bins.
 """
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer from which scores of pairs are learned."""
+"""The minimum number of observations of each answer for learning scores of pairs."""
 
 WIDEST_TABLE = 2**12
-"""The maximum width of the range of a feature's values for which codes are looked up in a table. If
-the range is wider, codes are found by binary search, which takes three times as long.
+"""The maximum width of a range of values for a lookup table.
+
+In wider ranges, a binary search takes three times as long.
 """
 
 PRIOR = 0.5
-"""The number that is added to every count, so that unseen values have a finite likelihood ratio
-(Krichevsky & Trofimov 1981).
+"""The number added to every count. Likelihood ratios are then finite (Krichevsky & Trofimov 1981).
 """
 
 Places = tuple[tuple[int, ...], ...]
-"""Groups of columns to which the same table of likelihood ratios applies. For instance, ((0,),
-(4,)) are the columns of one feature in two windows.
+"""Groups of columns with the same table of likelihood ratios.
+
+For instance, ((0,), (4,)) are the columns of one feature in two windows.
 """
 
 
@@ -208,7 +205,6 @@ class _ExactCoder:
 
     Attributes:
         values: the different values in the sample, in ascending order. There is at least one.
-
     """
 
     values: Rows
@@ -263,7 +259,7 @@ class _Learnt:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A score that sums several scores, as if their features were independent."""
+    """A score that sums several scores. It assumes that their features are independent."""
 
     parts: tuple[Score, ...]
 
@@ -273,7 +269,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A score that assigns another score to a bin, and returns the bin's log-likelihood ratio."""
+    """A score that divides another score into bins, and returns the bin's log-likelihood ratio."""
 
     inner: Score
     bins: _Bins
@@ -324,10 +320,7 @@ def _width(sample: ObservationTable) -> int:
 
 
 def _pooled(sample: ObservationTable, columns: Sequence[Rows]) -> Iterator[_Learnt]:
-    """Yield, for each feature name, a score that treats all windows alike.
-
-    The score depends only on how often each value was seen.
-    """
+    """Yield, for each feature name, a score that treats all windows alike."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, feature in enumerate(sample.features):
         places[feature.name].append(at)

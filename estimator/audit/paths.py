@@ -1,23 +1,18 @@
 """Run a procedure on every path of its coins, and compute the exact probability of each path.
 
-A *coin* is a random draw, either of a boolean or of an integer. Each coin is a decision with
-several outcomes. A *path* is one combination of the outcomes of all decisions. For instance, a
-procedure that tosses two coins for booleans has four paths. The procedure runs once for each path,
-and always from the start. Each run repeats the decisions of the previous run up to one decision,
-which gets its next outcome. The procedure can therefore be a black box, provided that the same
-coins always lead to the same behavior.
+A *coin* is a random draw of a boolean or an integer. Each coin is a decision with several outcomes.
+A *path* is one combination of the outcomes of all decisions. For instance, a procedure that tosses
+two coins for booleans has four paths. The procedure runs once for each path, from the start. Each
+run repeats the decisions of the previous run up to one decision, which gets its next outcome.
 
 The value of a drawn integer is decided as late as possible. An integer with 2**64 possible values
-then leads to only a few paths. Until its value is decided, the integer is represented by a `Draw`,
-which is not an ``int`` and supports only the operations below. Adding a known integer to a `Draw`,
-or multiplying or dividing the `Draw` by a known integer, decides nothing. A comparison decides only
-on which side of a threshold the integer lies. For instance, an integer from 0 to 99 is below 30 on
-one path, with a probability of 0.3, and at least 30 on another. The threshold comes from the code
-itself, so it need not be known in advance. Integers on the same side lead to the same outcome,
-because the code cannot distinguish them on this path. An unsupported operation ends the audit.
+then leads to only a few paths. A `Draw` represents the undecided integer:
 
-The procedure may return an integer whose value is still undecided. Each possible value is then a
-separate path. The procedure does not run again for it, because reading a result tosses no coins.
+* Adding, multiplying or dividing by a known integer decides nothing.
+* A comparison decides on which side of a threshold the integer lies. For instance, an integer from
+  0 to 99 is below 30 on one path, with a probability of 0.3, and at least 30 on another path.
+* Reading the value decides it. Each possible value is then a separate path.
+* An unsupported operation ends the audit.
 """
 
 from __future__ import annotations
@@ -32,14 +27,16 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""The maximum number of possible values of an integer that the code reads. Each value is a separate
-path, so this number of values takes minutes. The limit equals the maximum number of symbols of a
-tally. If the SDK draws an integer from a larger range, it only compares or divides the integer.
+"""The maximum number of possible values of an integer that the code reads.
+
+Each value is a separate path, so this number of values takes minutes. The limit equals the maximum
+number of symbols of a tally. The SDK only compares or divides integers from larger ranges.
 """
 
 Choose = Callable[[int], int]
-"""A function that makes a decision. It takes the number of possible outcomes, and returns the
-outcome on this path, numbered from 0.
+"""A function that makes a decision.
+
+The argument is the number of possible outcomes. The result is the outcome, numbered from 0.
 """
 
 T = TypeVar("T", bound=Hashable)
@@ -57,11 +54,10 @@ class ExactLaw(Generic[T]):
     """The exact distribution of a procedure.
 
     Attributes:
-        chances: the probability of each outcome. The sum is 1.
-        paths: the number of paths. A path is one combination of the outcomes of all coins.
-        coins: for each outcome, the possible numbers of coins on its paths. If there are several
-            numbers for one outcome, the running time reveals more than the outcome.
-
+        chances: the probability of each outcome, with sum 1.
+        paths: the number of combinations of the coins' outcomes.
+        coins: for each outcome, the possible numbers of coins on its paths. If an outcome has
+            several numbers, the running time reveals more than the outcome.
     """
 
     chances: Chances[T]
@@ -75,14 +71,13 @@ class ExactLaw(Generic[T]):
 
 
 class PathCoins:
-    """Coins whose outcomes follow a script, which lists the decisions of one path.
+    """Coins with outcomes from a script, which lists the decisions of one path.
 
-    If a decision is not in the script, it gets its first outcome, and is appended to the script.
+    A decision beyond the script gets its first outcome, and is appended to the script.
 
     Attributes:
-        tossed: the number of coins that were tossed.
-        used: the number of decisions that were made.
-
+        tossed: the number of tossed coins.
+        used: the number of decisions.
     """
 
     def __init__(self, script: list[list[int]]) -> None:
@@ -105,7 +100,7 @@ class PathCoins:
         return is_true
 
     def below(self, bound: int) -> int:
-        """Return an integer from 0 to bound - 1. Its value is still undecided."""
+        """Return an undecided integer from 0 to bound - 1."""
         self.tossed += 1
         if not 1 <= bound <= COIN_SCALE:
             raise AuditError(f"the SDK draws an integer below {bound}; a bound must be from 1 to 2**64")
@@ -114,7 +109,7 @@ class PathCoins:
         return Draw(interval)  # type: ignore[return-value] # it acts as an int in every operation that it supports
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return the range of values that each drawn integer can still have."""
+        """Return the remaining range of values of each drawn integer."""
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
@@ -147,13 +142,12 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     """Return the exact distribution of a procedure.
 
     Args:
-        procedure: the procedure, a function that takes coins.
+        procedure: a function of coins. The same coins must always lead to the same behavior.
         read: a function that turns the procedure's result into an outcome. It must decide the value
             of every drawn integer in the result.
 
     Raises:
         AuditError: if the paths cannot be enumerated. The message says why.
-
     """
     sums: defaultdict[int, defaultdict[T, int]] = defaultdict(lambda: defaultdict(int))
     script: list[list[int]] = []
@@ -185,8 +179,8 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
     """Change a script into the script of the next path. Return whether there is a next path.
 
-    The last decision that has a further outcome gets this outcome, and all later decisions are
-    dropped. The first ``kept`` decisions are not changed.
+    The last decision with a further outcome gets this outcome, and all later decisions are dropped.
+    The first ``kept`` decisions are not changed.
     """
     while len(script) > kept and script[-1][0] + 1 == script[-1][1]:
         script.pop()
@@ -220,7 +214,7 @@ def _unsteady() -> AuditError:
 
 
 class Interval:
-    """The values that a drawn integer can still have, from ``low`` to ``high`` - 1.
+    """The possible values of a drawn integer, from ``low`` to ``high`` - 1.
 
     Each decision, such as the outcome of a comparison, can only shrink this range.
     """
@@ -268,7 +262,7 @@ class Interval:
 
 
 class Draw:
-    """The value (integer * scale + shift) // divisor, computed from a drawn integer.
+    """The value (integer * scale + shift) // divisor, for an undecided integer.
 
     Only the range of the integer has been decided. Scale and divisor are above 0.
     """

@@ -3,8 +3,7 @@
 The audit computes the exact distribution of the symbol for each answer. For two such distributions
 P and Q and a ratio r, the *hockey-stick divergence* is the sum of max(0, P - r Q) over all symbols.
 A channel satisfies (ln r, delta)-differential privacy (Dwork & Roth 2014, definition 2.4) if and
-only if the divergence of every ordered pair of distributions is at most delta. This module finds
-the smallest ratio r for a given delta, and the smallest delta for a given r.
+only if no ordered pair of distributions has a divergence above delta.
 
 In the document, exact numbers are strings, and ratios are fractions such as ``3/2``.
 """
@@ -23,20 +22,22 @@ from estimator.audit.paths import Chances
 from estimator.results.estimate import Record, says
 
 Ratio = Fraction | None
-"""A ratio of probabilities. None means infinite, because a symbol that one distribution allows is
-impossible in another.
+"""A ratio of probabilities.
+
+None means infinite: a symbol of one distribution is impossible in the other.
 """
 
 Rows = list[list[int]]
-"""The probabilities of several distributions, as numerators over a common denominator. There is a
-row for each distribution and a column for each symbol.
+"""The probabilities of several distributions, as numerators over a common denominator.
+
+There is a row for each distribution and a column for each symbol.
 """
 
 NEVER = Fraction(0)
 
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
-    """Return the smallest ratio, at least 1, for which no hockey-stick divergence exceeds delta."""
+    """Return the smallest ratio, at least 1, at which no hockey-stick divergence exceeds delta."""
     rows, total = _rows(laws)
     if not delta:
         return _largest(rows)
@@ -77,7 +78,7 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
     """Return all ordered pairs of rows.
 
-    Rows that are far apart come first, because they usually have the largest divergence.
+    Distant rows come first, because they usually have the largest divergence.
     """
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
@@ -91,9 +92,8 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
     """Return the smallest ratio, at least ``ratio``, with a divergence of at most ``allowed``.
 
-    The divergence is a convex and piecewise linear function of the ratio. Each step of Newton's
-    method goes to the point where the current linear piece reaches ``allowed``. It never goes too
-    far, because the function is convex. The last step is therefore exact.
+    The divergence is a convex and piecewise linear function of the ratio. Newton's method never
+    goes too far on a convex function, so its last step is exact.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()
@@ -110,14 +110,15 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up. More decimals would not fit into
-a line of the output.
+"""The number of decimals of a proved epsilon, which is rounded up.
+
+More decimals would not fit into a line of the output.
 """
 
 USED_DIGITS: Final = 6
-"""The number of decimals of `ProvedStep.used`, which is the proved epsilon as a fraction of the
-charged epsilon. More decimals would be meaningless, because the charge is rounded up to a multiple
-of 1e-9.
+"""The number of decimals of `ProvedStep.used`.
+
+The charged epsilon is rounded up to a multiple of 1e-9, so more decimals would be meaningless.
 """
 
 
@@ -129,7 +130,6 @@ class ExactClaim:
         nanos: the epsilon that a device charges for the channel, in billionths.
         ratio: e to the power of the epsilon that the channel declares.
         delta: the exact claimed delta, which is 0 for most channels.
-
     """
 
     nanos: int
@@ -143,12 +143,10 @@ class Walked:
 
     Attributes:
         inputs: the number of different inputs of the channel that occurred.
-        laws: the number of distributions that were computed, one for each answer or input.
-        paths: the total number of paths. A path is one combination of the outcomes of all coins.
-        coins: the possible numbers of coins that a device tosses for a report. If there are
-            several, the symbol must determine the number. Otherwise, the running time would reveal
-            more than the symbol.
-
+        laws: the number of computed distributions, one for each answer or input.
+        paths: the total number of combinations of the coins' outcomes.
+        coins: the possible numbers of coins for a report. The symbol must determine the number.
+            Otherwise, the running time would reveal more than the symbol.
     """
 
     inputs: int
@@ -159,7 +157,7 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was proved about one step of a metric, such as a report.
+    """The proof about one step of a metric, such as a report.
 
     Attributes:
         metric: the name of the metric.
@@ -169,14 +167,12 @@ class Proof:
         symbols: the number of symbols of the step's channel.
         walked: how much was enumerated.
         claim: the SDK's claim about the step.
-        ratio: e to the power of the proved epsilon, which is the smallest epsilon for which all
-            computed distributions satisfy the claimed delta.
-        delta: the smallest delta that all computed distributions satisfy at the claimed ratio.
-        between_answers: the same as ``ratio``, except that only distributions of answers count, and
-            not distributions of inputs.
+        ratio: e to the power of the proved epsilon at the claimed delta.
+        delta: the proved delta at the claimed ratio.
+        between_answers: the ``ratio`` between distributions of answers only, without those of
+            inputs.
         mismatches: a sentence for each difference from the declaration.
         leaves_out_sets: whether answers are sets, and only some possible sets were checked.
-
     """
 
     metric: str
@@ -214,7 +210,6 @@ class ExactAudit:
 
     Attributes:
         proofs: one proof for every step of every metric.
-
     """
 
     proofs: tuple[Proof, ...]

@@ -1,28 +1,28 @@
 """The exact audit of a registry, which proves how much the reports on each metric reveal.
 
-To *walk* code is to run it with every outcome of its coins, as `paths` does. The audit walks the
-functions that a device runs when an app calls `record`, which are `Metric.encode` and
-`Metric.perturb`. A permanent answer is drawn once and then remains the same, so its audit has two
-steps. The first step walks `Permanent.settle`, which draws the permanent answer. An ideal random
-function replaces the device's pseudo-random function (see `settling`). The second step walks the
-channel, which turns the permanent answer into a report.
+To *walk* code is to run it with every outcome of its coins (see `paths`). The audit walks
+`Metric.encode` and `Metric.perturb`, which a device runs when an app calls `record`. For permanent
+answers, the audit has two steps. The first step walks `Permanent.settle`, which draws the permanent
+answer once. An ideal random function replaces the device's pseudo-random function (see `settling`).
+The second step walks the channel, which turns the permanent answer into a report.
 
-It is not enough that epsilon is within the claim. Each probability must equal the declared
-probability. The declared epsilon and delta must equal the proved values to the last digit, even if
-the SDK reveals less than it claims. Neither may exceed the value in the registry. All paths to a
-symbol must toss the same number of coins. There are two reasons for these strict checks. Decoding
-relies on the declared probabilities, and a difference means that somebody changed the SDK without
-changing its declaration.
+The audit checks more than the claim:
+
+* Each probability must equal the declared probability, because decoding relies on it.
+* The declared epsilon and delta must equal the proved values to the last digit. A smaller value
+  means that somebody changed the SDK without changing its declaration.
+* Neither epsilon nor delta may exceed the value in the registry.
+* All paths to a symbol must toss the same number of coins.
 
 The mechanism `crosses` is for models. An observation has a yes-or-no label and several features.
 The range of a feature is divided into *cells*. A report is about the label and one feature, which a
-coin chooses. A symbol's probability depends only on the label and on the cell of this feature. The
-worst pair of each symbol is therefore found if each cell of each feature is walked with each label.
-If there are too many observations, the audit walks only a few that satisfy this condition. In one
-half of these observations, all features are in their first cell, or all are in their second cell,
-and so on. In the other half, the cells of every other feature are counted from the last one. For
-instance, with two features of three cells, the first half is (0, 0), (1, 1), (2, 2), and the second
-half is (0, 2), (1, 1), (2, 0).
+coin chooses. A symbol's probability depends only on the label and on the cell of this feature.
+Walking each cell of each feature with each label therefore includes the worst pair of each symbol.
+
+If there are too many observations, the audit walks only a few with this property. In the first half
+of them, all features are in their first cell, or all in their second cell, and so on. In the other
+half, the cells of every second feature are counted from the end. With two features of three cells,
+the first half is (0, 0), (1, 1), (2, 2), and the second half is (0, 2), (1, 1), (2, 0).
 """
 
 from __future__ import annotations
@@ -59,16 +59,15 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """An ideal random function, which gives the same coins for equal labels.
+    """An ideal random function, with the same coins for equal labels.
 
-    Different labels give independent coins.
-
-    As on a device, coins come from words of 64 bits. Two coins from the same word are therefore
-    dependent. If the coin with the smaller probability is true, the other is also true.
+    Coins for different labels are independent. As on a device, coins come from words of 64 bits.
+    Two coins from the same word are dependent: if the less likely coin is true, the other coin is
+    also true.
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take the coins that draw each word when it is first used."""
+        """Take the coins that draw each word at its first use."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
@@ -85,7 +84,6 @@ class IdealFunction:
 
         Raises:
             AuditError: if the integer of this place was drawn with another bound.
-
         """
         if place not in self._words:
             self._words[place] = bound, self._coins.below(bound)
@@ -110,8 +108,9 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""The maximum number of a channel's inputs for which pairs of different answers are checked. With
-this number of inputs, the coins of a pair have a million outcomes, which take about ten seconds.
+"""The maximum number of a channel's inputs for checking pairs of different answers.
+
+The coins of such a pair have a million outcomes, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
@@ -127,11 +126,11 @@ def settling(
     device's secret. An ideal random function (`IdealFunction`) replaces the device's pseudo-random
     function, as is usual in proofs. Without the secret, nobody can distinguish the two functions.
 
-    The audit checks how the SDK uses the function. If an answer is settled twice, the results must
-    be equal, so that many reports of this answer reveal no more than the permanent answer. If two
-    answers are encoded as different inputs, their permanent answers must be independent. Both
-    requirements concern the joint distribution of two settled answers of one device, so the audit
-    checks pairs of answers.
+    The audit checks two requirements on pairs of answers of one device:
+
+    * If an answer is settled twice, the results must be equal. Many reports of this answer then
+      reveal no more than the permanent answer.
+    * If two answers have different inputs, their permanent answers must be independent.
     """
     walk = Walk("permanent answer", channel.permanent, after_law)
     for answer in answers:
@@ -177,7 +176,7 @@ def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
 
 
 def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
-    """Return the possible numbers of coins that are tossed to draw each permanent answer."""
+    """Return the possible numbers of coins for drawing each permanent answer."""
     numbers: defaultdict[int, set[int]] = defaultdict(set)
     for (_, symbol, *_), taken in coins.items():
         numbers[symbol] |= taken
@@ -200,7 +199,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
     """Return the joint distribution of two answers' inputs if the same offset rounds both.
 
-    A number is rounded up if the offset, a random number from 0 to 1, is below the number's
+    The offset is a random number from 0 to 1. A number is rounded up if the offset is below its
     fractional part. For instance, 2.25 and 5.5 become 3 and 6 if the offset is below 0.25, then 2
     and 6 if it is below 0.5, and otherwise 2 and 5.
     """
@@ -239,16 +238,15 @@ def prove(
     """Prove how much a report of each metric of a registry reveals.
 
     Args:
-        registry: the registry, whose metrics are all audited.
+        registry: the registry to audit.
         requests: the privacy losses that the registry requests, by metric. A metric without an
             entry is compared only with the SDK's claims.
         all_inputs: whether to check all inputs of a channel, even if this takes very long. By
             default, a sample is checked if there are many.
-        after_law: a function that is called with the argument 1 after each distribution.
+        after_law: called with the argument 1 after each distribution.
 
     Raises:
         AuditError: if the SDK cannot be enumerated. The message names the metric and the reason.
-
     """
     walked = (
         _proofs(metric, requests.get(name), after_law, all_inputs=all_inputs)
@@ -279,12 +277,11 @@ class Walks(NamedTuple):
     """The functions that check metrics with a certain mechanism.
 
     Attributes:
-        laws: a function that returns the number of distributions to compute. Its arguments are the
-            metric, and whether to check all inputs.
-        proofs: a function that yields the proofs about a metric. Its arguments are the metric, the
-            requested privacy losses, the function to call after each distribution, and whether to
-            check all inputs.
-
+        laws: returns the number of distributions to compute. The arguments are the metric, and
+            whether to check all inputs.
+        proofs: yields the proofs about a metric. The arguments are the metric, the requested
+            privacy losses, the function to call after each distribution, and whether to check all
+            inputs.
     """
 
     laws: Callable[[Metric, bool], int]
@@ -354,7 +351,7 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
     """Return the combinations of cells to check, with one cell for each feature of a model.
 
-    Each combination is checked with both labels.
+    The audit checks each combination with both labels.
     """
     counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
@@ -366,11 +363,10 @@ def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
 def crosses_proof(
     metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
 ) -> Proof:
-    """Return the proof about a report on a model metric whose mechanism is `crosses`.
+    """Return the proof about a report on a model metric with the mechanism `crosses`.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
-
     """
     observation = cast("CrossedModel", metric.kind).observation
     walk = Walk("one report", metric.channel, after_law)
@@ -415,4 +411,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The functions for mechanisms with so many inputs that only a few can be checked."""
+"""The functions for mechanisms with too many inputs to check all of them."""

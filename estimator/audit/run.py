@@ -1,10 +1,10 @@
-"""The audit by attacks, which infer the answers of simulated devices from the bytes that they send.
+"""The audit by attacks, which infer the answers of simulated devices from their bytes.
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
-to tell apart, and of the epsilon and delta that the SDK claims for them. The *horizon* of a game is
-the part of a life that the attack sees, such as one report or one month. The functions
-`one_report`, `months` and `windows` create the games of one horizon each. The lives contain a
-metric's first and last possible answers, and a few answers in between.
+to tell apart, and the SDK's claimed epsilon and delta for them. The *horizon* of a game is the part
+of a life that the attack sees, such as one report or one month. The functions `one_report`,
+`months` and `windows` create the games of one horizon each. The lives contain a metric's first and
+last possible answers, and a few answers in between.
 """
 
 from __future__ import annotations
@@ -30,16 +30,14 @@ from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
-"""The number of simulated answers between the first and the last. Four answers then make six pairs.
-"""
+"""The number of simulated answers between the first and the last. Four answers make six pairs."""
 
 SEED = 1
-"""The seed for the choice of answers. It is fixed, so that audits of a registry can be compared.
-"""
+"""The fixed seed for the choice of answers, which makes audits of a registry comparable."""
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers to tell apart, which are the first, the last, and some in between."""
+    """Return the answers to tell apart: the first, the last, and some in between."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # whose rounding is permanent, too
     if named:
         return tuple(named)
@@ -54,12 +52,13 @@ MONTH = 30
 """The number of windows in the longest observation."""
 
 LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
-"""The minimum number of reports of each answer. An attack needs `LEAST_OBSERVATIONS` observations,
-each of which may consist of the reports of `MONTH` windows.
+"""The minimum number of reports of each answer.
+
+An attack needs `LEAST_OBSERVATIONS` observations, each with the reports of up to `MONTH` windows.
 """
 
 REPORTS_A_WINDOW = 6
-"""The time to simulate a device's first window, divided by the time to simulate a later window."""
+"""The time to simulate a device's first window, divided by the time for a later window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,15 @@ class Game:
     A *life* is the sequence of a device's answers, window by window.
 
     Attributes:
-        metric: the metric whose answers differ. None if the answers to all metrics differ.
-        horizon: a description of what the attack sees, and in which windows the two lives differ,
-            such as ``30 windows, one differs``.
+        metric: the metric with different answers. None if the answers to all metrics differ.
+        horizon: a description of the observations and of the windows with different answers, such
+            as ``30 windows, one differs``.
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
         by_window: whether each window of a life is a separate observation. Otherwise, each life is
             one observation.
         windows: the number of windows, from the first, that an observation of a life covers.
-
     """
 
     metric: str | None
@@ -92,12 +90,11 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Games about the same lives, whose devices are simulated once for all of the games.
+    """Games about the same lives. Their devices are simulated once for all of the games.
 
     Attributes:
         games: the games.
-        devices: the number of devices that are simulated for each life.
-
+        devices: the number of simulated devices for each life.
     """
 
     games: tuple[Game, ...]
@@ -105,7 +102,7 @@ class GameGroup:
 
     @property
     def lives(self) -> list[Life]:
-        """All different lives that occur in the games."""
+        """All different lives in the games."""
         return list(dict.fromkeys(life for game in self.games for life in game.lives))
 
     @property
@@ -115,7 +112,7 @@ class GameGroup:
 
     @property
     def effort(self) -> int:
-        """The cost of the simulation, expressed as a number of windows.
+        """The cost of the simulation, as a number of windows.
 
         The first window of a device counts as `REPORTS_A_WINDOW` windows.
         """
@@ -123,7 +120,7 @@ class GameGroup:
 
 
 def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
-    """Return all games of an audit, in groups that share their simulated devices.
+    """Return all games of an audit, in groups with the same simulated devices.
 
     In games about a single metric, each answer is reported at least ``reports`` times.
     """
@@ -140,10 +137,9 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
     """Yield the games about one metric, in which an attack sees one report or a month's reports.
 
-    The lives of a month are also used in the games about one report, where each window is an
-    observation. If answers are permanent, however, the reports of a month are not independent, so
-    the games about one report use separate lives. If all windows of a game differ, it has at most
-    as many windows as the lifetime ceiling pays for.
+    The games about one report use the lives of a month, with each window as an observation. With
+    permanent answers, the reports of a month are not independent, so these games use separate
+    lives. Games in which all windows differ end when the lifetime ceiling is used up.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -166,17 +162,16 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
     """Yield the games in which an attack sees the reports of many windows together.
 
-    In the first game, the two lives differ in all of the first ``paid`` windows. In the second
-    game, they differ only in the first window. If answers are permanent numbers, a third game
-    compares the lowest number with a number in the middle of the range, which is randomly rounded
-    to either end.
+    * First game: the two lives differ in all of the first ``paid`` windows.
+    * Second game: the two lives differ only in the first window.
+    * Third game, for permanent numbers: the lowest number against a number in the middle of the
+      range, which is randomly rounded to either end.
 
     Args:
         metric: the metric.
         answers: the answers, from `extremes`.
         lives: for each answer, a life with this answer in every window.
-        paid: the number of windows that the lifetime ceiling pays for, at most `MONTH`.
-
+        paid: the number of windows within the lifetime ceiling, at most `MONTH`.
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -193,8 +188,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 def windows(registry: Registry) -> Iterator[Game]:
     """Yield the games in which an attack sees the reports on all metrics in one window.
 
-    In the first game, the two lives differ in the answers to as many metrics as the ceilings pay
-    for in one window. In each other game, the lives differ in the answer to a single metric.
+    In the first game, the two lives differ in all metrics that fit within the ceilings. In each
+    other game, the lives differ in the answer to a single metric.
     """
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
@@ -213,7 +208,7 @@ def windows(registry: Registry) -> Iterator[Game]:
 
 
 def _paid_together(registry: Registry) -> Iterator[Metric]:
-    """Yield, in order, the metrics that the ceilings allow to be reported within one window."""
+    """Yield, in order, the metrics that the ceilings allow within one window."""
     left = min(registry.budget.per_window_nanos, registry.budget.lifetime_nanos)
     for metric in registry.metrics.values():
         if metric.epsilon_nanos <= left:
@@ -222,7 +217,7 @@ def _paid_together(registry: Registry) -> Iterator[Metric]:
 
 
 def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
-    """Return the claim about several reports, whose charged epsilons and deltas add up.
+    """Return the claim about several reports, with the sums of their charged epsilons and deltas.
 
     Source: Dwork & Roth 2014, theorem 3.16.
     """
@@ -240,12 +235,10 @@ def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
 
 
 EFFORT_IN_ALL = 280_000
-"""The default cost of an audit (see `GameGroup.effort`). Such an audit takes two to three minutes
-on an idle core.
-"""
+"""The default cost of an audit (see `GameGroup.effort`): two to three minutes on an idle core."""
 
 MOST_REPORTS = 20_000
-"""The default maximum number of reports of each answer, which audits of few questions reach."""
+"""The default maximum number of reports of each answer."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
 """The observations of all devices with a given life, window by window."""
@@ -290,11 +283,10 @@ class Audit(Record, frozen=True):
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
-    """Return a registry with only the named metrics, or with all if no names are given.
+    """Return a registry with only the named metrics, or with all metrics without names.
 
     Raises:
         UnknownMetricError: if a name is not in the registry.
-
     """
     metrics = {name: metric_named(registry, name) for name in names} if names else registry.metrics
     return replace(registry, metrics=metrics)
@@ -318,7 +310,7 @@ def audit(
     after_life: Callable[[int], object] = lambda _: None,
     make_device: black_box.MakeDevice = black_box.INSTALLED,
 ) -> Audit:
-    """Audit the SDK on the questions of a registry.
+    """Audit the SDK on the metrics of a registry.
 
     Devices are simulated without ceilings, because a device that stops reporting reveals less.
 
@@ -326,14 +318,12 @@ def audit(
         registry: the registry to audit, from `chosen`.
         reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: a function that is called after the simulation of each device. Its argument is
-            the number of the device's windows.
+        after_life: called after the simulation of each device, with the number of its windows.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
             as `black_box.OtherSdk.device`.
 
     Raises:
         AuditError: if a device does not record its answers or does not send its reports.
-
     """
     planned, bare = game_groups(registry, reports), black_box.without_ceilings(registry)
     level = level_of(sum(len(game_group.games) for game_group in planned))
@@ -372,7 +362,7 @@ def _finding(game: Game, bound: LowerBound) -> Finding:
 
 
 def observations(game: Game, devices: list[list[Observation]]) -> list[Observation]:
-    """Return a game's observations of devices, each of which covers one window or several."""
+    """Return a game's observations. Each observation covers one window or several."""
     if game.by_window:
         return [window for windows in devices for window in windows]
     return [

@@ -3,31 +3,33 @@
 The audit runs all outcomes at a toy size, and a few outcomes at full size.
 
 **Vectors.** A report of a vector of dimension D names one of B rotations and one of the 2 D signed
-axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*, which means
-that they are more likely than the others. For each rotation, the coins of a report have more than s
-* (2 D - s) outcomes. If D is in the hundreds, these are too many to run. Privacy depends on a
-single condition. For every vector and rotation, exactly s axes must be favored. Each symbol then
-has one of two probabilities, and the ratio of a symbol's probabilities for two vectors never
-exceeds the ratio of these two. It reaches this ratio if the vectors favor different axes, as
-opposite vectors do.
+axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*: they are more
+likely than the others. Privacy depends on a single condition: exactly s axes are favored, for every
+vector and rotation. Each symbol then has one of two probabilities. The ratio of a symbol's
+probabilities for two vectors never exceeds the ratio of these two. Opposite vectors reach this
+ratio.
 
-The audit of vectors therefore has two parts. In dimension `LOW`, the device's code runs at the same
-epsilon with all outcomes of coins, for a few vectors, two of which are opposite. At full size, the
-audit counts the favored axes of a few vectors in some rotations. It also runs the device's code
-with coins that choose a certain axis, and checks that this axis is reported. Finally, a few answers
-and the vectors that encode them are reported with the same coins, and both reports must be equal.
+The coins of a report have more than s * (2 D - s) outcomes for each rotation. The audit of vectors
+therefore has two parts:
 
-**Texts.** A text is assigned to a *cell* (an integer) in each of several *groups*. A coin draws a
-group. A *geometry*, which is a channel, then randomizes the text's cell in this group, or the cells
-of a list of texts (see `grouped_geometry`). The coins have about 10**9 outcomes. Privacy depends on
-two conditions. The probability of a group must not depend on the texts, and the geometry must
-randomize the cells.
+* In dimension `LOW`, the device's code reports a few vectors at the same epsilon, with all outcomes
+  of coins. Two of the vectors are opposite.
+* At full size, the audit counts the favored axes of a few vectors in some rotations. It checks that
+  the device reports the axis that the coins choose. It also checks that an answer and its vector
+  lead to the same report.
 
-The audit of texts also has two parts. At toy size, texts have at most three letters from an
-alphabet of two, and the geometry has 13 points. For all of these texts, the device's code runs at
-the same epsilon with all outcomes of coins. If answers are lists, it runs for some lists of at most
-`MOST_ITEMS` texts. At full size, the code runs with coins that choose a certain group and a certain
-symbol of the geometry, and the audit checks that both are reported.
+**Texts.** In each of several *groups*, a text has a *cell* (an integer). A coin draws a group. A
+*geometry*, which is a channel, then randomizes the text's cell in this group, or the cells of a
+list of texts (see `grouped_geometry`). Privacy depends on two conditions: the probability of a
+group does not depend on the texts, and the geometry randomizes the cells.
+
+The coins have about 10**9 outcomes. The audit of texts also has two parts:
+
+* At toy size, texts have at most three letters from an alphabet of two, and the geometry has 13
+  points. The device's code reports all of these texts at the same epsilon, with all outcomes of
+  coins. If answers are lists, it reports some lists of at most `MOST_ITEMS` texts.
+* At full size, the coins choose a certain group and a certain symbol of the geometry. The audit
+  checks that the device reports both.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ LENGTH: Final = 3
 PRIME: Final = 3
 
 DIMENSION: Final = 3
-"""The dimension of the geometry at toy size. With `PRIME`, it leads to 13 points."""
+"""The dimension of the geometry at toy size. With `PRIME`, this dimension leads to 13 points."""
 
 TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
 """All texts at toy size."""
@@ -80,11 +82,10 @@ MOST_ITEMS: Final = 3
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof for a report on a metric whose answers are encoded as vectors.
+    """Return the proof for a report on a metric with vectors as encoded answers.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
-
     """
     channel = cast("RotatedAxes", metric.channel)
     low = low_dimension(channel)
@@ -101,7 +102,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
     """Return a channel in dimension `LOW` that corresponds to the given channel.
 
-    It has the same epsilon, and about the same share of favored axes.
+    Both have the same epsilon, and about the same share of favored axes.
     """
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
@@ -124,7 +125,7 @@ def at_full_size(channel: RotatedAxes) -> Iterator[str]:
 
 
 def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: Sequence[int]) -> Iterator[str]:
-    """Yield a sentence if coins that choose a certain axis lead to a report of another axis."""
+    """Yield a sentence if a report names another axis than its coins choose."""
     rest = [axis for axis in range(2 * channel.dimension) if axis not in set(axes)]
     for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
         coins = Script(rotation, keep, place % len(axes), place % len(rest))
@@ -135,7 +136,7 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer is not reported in the same way as the encoding vector."""
+    """Yield a sentence if an answer and its vector lead to different reports."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
@@ -176,11 +177,10 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof for a report on a metric whose answers are texts.
+    """Return the proof for a report on a metric with texts as answers.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
-
     """
     channel, domain = cast("GroupedGeometry", metric.channel), cast("Text", metric.kind)
     toy = toy_of(domain)
@@ -207,7 +207,7 @@ def text_answers(metric: Metric) -> Sequence[str | tuple[str, ...]]:
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain with few texts, for which the SDK runs the same code as for the given one."""
+    """Return a domain with few texts. The SDK runs the same code as for the given domain."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover, max_items=min(domain.max_items, MOST_ITEMS))
 
 

@@ -1,36 +1,31 @@
 """Models that predict a label from features, learned from each tally by products or by crosses.
 
-For a model *by products*, each device reports a vector of the products of its features and its
-label, and a linear model is learned from the mean vector. For a model *by crosses*, each device
-reports a cell (a value, or a part of the range) of one of its features together with the label.
+For a model *by products*, each device reports a vector of products of its features and its label. A
+linear model is learned from the mean vector. For a model *by crosses*, each device reports a cell
+of one feature together with the label. A cell is a value, or a part of the feature's range.
 
-The rest of this text bounds how far fabricated reports could have moved the coefficients of a model
-by products. They move the mean vector by at most a length r (`Vectors.length_moved`), so the mean
-of the honest reports is within the distance r of the observed mean. The bounds below apply to every
-other mean within this distance. A star marks a quantity of the other mean. For instance, k belongs
-to the observed mean and k* to the other mean, and dk = k* - k is the difference. There are d
-features, and |x| is the length of a vector or the norm of a matrix. The penalty lambda and the
-noise s do not change, because they depend only on the channel and the number of reports.
+**How far fabricated reports can move the coefficients** of a model by products: Fabricated reports
+move the mean vector by at most a length r (`Vectors.length_moved`). The bounds below apply to every
+other mean within the distance r. A star marks a quantity of the other mean, and dk = k* - k is a
+difference. There are d features, and |x| is the length of a vector or the norm of a matrix. The
+penalty lambda and the noise s do not change.
 
-* A mean consists of four parts, each divided by its weight w: the mean products p of features and
-  label, the mean products S of two features, the mean features z and the mean label y (see the
-  module `products`). These yield the covariances k = p - z y of the features with the label, and
-  the covariances C = S - z z' of the features with each other. By the Cauchy-Schwarz inequality
-  over the four parts of r, |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y)
-  and, in the Frobenius norm, |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. Small eigenvalues
-  of C are then raised, which is a projection onto a convex set, and therefore increases no
+* A mean has four parts, each divided by its weight w: the mean products p of features and label,
+  the mean products S of two features, the mean features z, and the mean label y (see the module
+  `products`). The covariances are k = p - z y (features with label) and C = S - z z' (features). By
+  the Cauchy-Schwarz inequality, |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z
+  w_y) and, in the Frobenius norm, |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. The
+  regression then raises small eigenvalues of C. This projection onto a convex set increases no
   distance.
 * Let A be the inverse of the penalized covariance C + lambda I, and b = A k the coefficients before
   a correction for bias. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Eigenvalues of
   the penalized covariance are at least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore
   |A*| <= 2 / lambda, and |A*| <= 1 / (1 / |A| - |dC|) if this bound is above 0.
-* The correction for the bias is s^2 M b with M = A^2 + tr(A) A. It changes by
-  s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2, and
-  M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A. The Frobenius norm of D is at most
-  |A*| |dC| |A|, and its trace is at most root(d) times this bound.
-* Another bound is smaller if r is large. For any mean, |b*| is at most |A*| (|k| + |dk|). The
-  coefficients therefore move by at most the sum of four numbers: this bound, |b|, and the
-  corrections of b* and b for the bias.
+* The correction for the bias is s^2 M b with M = A^2 + tr(A) A. It changes by s^2 (M* db + (M* - M)
+  b), where |M*| <= (1 + d) |A*|^2, and M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A. The
+  Frobenius norm of D is at most |A*| |dC| |A|, and its trace is at most root(d) times this bound.
+* If r is large, another bound is smaller. For any mean, |b*| is at most |A*| (|k| + |dk|). The
+  coefficients move by at most the sum of this bound, |b|, and the corrections of b* and b.
 """
 
 from __future__ import annotations
@@ -69,7 +64,6 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
         ridge: the regression fitted to these moments.
         noise: s, the standard error for which the regression corrects a bias.
         length: r, the distance by which the mean of the weighted vectors moves.
-
     """
     of_k, of_c = covariance_moves(moments, length)
     with_label = Covariances.from_moments(moments).with_label
@@ -97,9 +91,7 @@ def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
 
 
 LEAST_REPORTS: Final = EXACT_BELOW
-"""The minimum number of reports to learn a model. With fewer reports, the errors are not normally
-distributed.
-"""
+"""The minimum number of reports to learn a model. Errors of fewer reports are not nearly normal."""
 
 
 class _Models(Analysis[K]):
@@ -107,7 +99,6 @@ class _Models(Analysis[K]):
 
     Attributes:
         statistic: the name of the statistic of the learned figures, such as ``coefficient``.
-
     """
 
     statistic: ClassVar[str]
@@ -133,18 +124,14 @@ class _Models(Analysis[K]):
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
         """Return how far fabricated reports could have moved the estimates.
 
-        For a model by products, these are the mean of the vectors and the coefficients. For a model
-        by crosses, they are the shares of cells with a label.
-
         Args:
             tally: a tally with at least one report.
             fraction: the assumed fraction of fabricated reports.
-
         """
 
 
 class ModelOfProducts(_Models[Model], Vectors[Model]):
-    """A model for which each device reports a vector of products of its features and label."""
+    """A model by products: each device reports a vector of products of its features and label."""
 
     statistic = "coefficient"
     mean_name = "product mean"
@@ -175,7 +162,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
 
 
 class ModelOfCrosses(_Models[CrossedModel]):
-    """A model for which each device reports the cell of one feature together with the label."""
+    """A model by crosses: each device reports the cell of one feature together with the label."""
 
     statistic = "log_odds"
     mean_name = "cell share"
@@ -187,7 +174,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def channel(self) -> Crosses:
-        """The question's channel. Each report is about one feature, together with the label."""
+        """The metric's channel. Each report is about one feature, together with the label."""
         return cast("Crosses", self.metric.channel)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
@@ -212,10 +199,9 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of the share of a cell and a label, estimated from one report.
+        """The largest variance of the share of a cell and a label, from one report.
 
-        Each report is about one random feature. If there are d features, only one report in d is
-        therefore about the feature of a given cell.
+        With d features, only one report in d is about the feature of a given cell.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

@@ -1,17 +1,16 @@
 """Naive Bayes: the log-odds of yes in each cell of each feature, with intervals.
 
-A cell is a value of a feature, or one of the equal parts into which a feature's range is divided. A
-device draws one of the model's features at random, and reports its cell together with the label,
-yes or no.
+A cell is a value of a feature, or one of the equal parts of a feature's range. A device draws one
+of the model's features at random. It reports its cell of this feature together with the label, yes
+or no.
 
-The reports about a feature form a separate tally of cells and labels. The share of yes within a
-cell is a ratio of two estimated shares. The module `ratios` computes its interval, which is valid
-even if the ratio depends on few people. If every share of yes could explain the reports, the
-interval is unbounded. The model gives each cell a weight, which is added to the log-odds of yes.
-Weights are shrunk toward 0 because of the noise: they are the most likely weights under a prior
-distribution. In this distribution, a weight is the sum of a trend along the cells and an
-independent part for each cell. Differences between cells that noise could explain therefore have
-little effect, and a trend across all cells has more effect than a deviation of a single cell.
+The reports about a feature form a separate tally. The share of yes within a cell is a ratio of two
+estimated shares, and the module `ratios` computes its interval.
+
+The model gives each cell a weight, which is added to the log-odds of yes. The weights are the most
+likely ones under a prior distribution. In this prior, a weight is the sum of a trend along the
+cells and an independent part for each cell. The prior shrinks weights toward 0, so noise has little
+effect.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
 """The largest log-odds. An unbounded interval ends at plus or minus this number."""
 
 TREND: Final = 2.0
-"""The prior standard deviation of the trend's rise from the middle to the last cell. Weights often
-rise or fall along a range, or along the values in the order of the registry.
+"""The prior standard deviation of the trend's rise from the middle to the last cell.
+
 docs/research/models.md lists the alternatives that were tried.
 """
 
@@ -49,32 +48,31 @@ APART: Final = 0.5
 """The prior standard deviation of each cell's weight around the trend."""
 
 MOST_WEIGHT: Final = 6.0
-"""The maximum absolute weight of a cell. It limits a single cell to odds of 400 to 1."""
+"""The maximum absolute weight of a cell, which limits a single cell to odds of 400 to 1."""
 
 STEPS: Final = 20
-"""The number of steps in the search for the weights. They usually stop changing after ten steps."""
+"""The number of steps in the search for the weights. Ten are usually enough."""
 
 YES: Final = 1
 """The index of yes among the two labels, no and yes."""
 
 EVERYTHING: Final = (0.0, 1.0)
-"""The interval of a share about which nothing is known."""
+"""The interval of a completely unknown share."""
 
 
 class CellShares(NamedTuple):
     """The estimated share of people in each cell of a feature and with each label.
 
-    They are estimated from the reports about this feature only.
+    Only the reports about this feature are used.
 
     Attributes:
         feature: the feature.
         no: the unbiased estimate of the share in each cell with the label no, shape (cells,).
         yes: the unbiased estimate of the share in each cell with the label yes, shape (cells,).
-        covariance: the covariance of the shares, shape (2 cells, 2 cells). The order is: the first
-            cell's no and yes, the second cell's no and yes, and so on.
+        covariance: the covariance of the shares, shape (2 cells, 2 cells). Each cell has two rows,
+            first no and then yes.
         sample: the tally of the reports about the feature, with scores in the order of the
             covariance.
-
     """
 
     feature: ModelFeature
@@ -111,10 +109,8 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return how far fabricated reports could have moved the share of any cell and label.
 
-    In the worst case, all fabricated reports are about the same feature. They are then a larger
-    fraction of the reports about this feature than of all reports. If all reports about the feature
-    could be fabricated, the share may have moved by its distance to the smallest or the largest
-    score.
+    In the worst case, all fabricated reports are about the same feature. If all reports about the
+    feature could be fabricated, the limits are the smallest and the largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -149,13 +145,12 @@ def base_rate(of_features: list[CellShares]) -> float:
 
 
 class Fitted(NamedTuple):
-    """The shares and weights of the cells, for all features that have reports.
+    """The shares and weights of the cells, for all features with reports.
 
     Attributes:
         of_features: the shares of each feature's cells.
         share: the share of people with the label yes.
-        weights: for each of these features, the weights of its cells, as `weights_of` returns them.
-
+        weights: the weights of each feature's cells, from `weights_of`.
     """
 
     of_features: list[CellShares]
@@ -184,19 +179,18 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 def weights_of(cells: CellShares, share: float) -> Floats:
     """Return the weight of each cell, which is added to the log-odds of yes, shape (cells,).
 
-    The weights w are the most likely ones under the prior distribution (see the module). Let t be
-    the share of people in a cell, and p the fraction of yes among them, which follows from w.
-    Consider the estimated share of people in the cell who say yes, minus p t. This difference has
-    the expectation 0, falls by p (1 - p) t for each unit of w, and has a known covariance. Each
-    step of the search solves a linear approximation for w (Gauss-Newton method). If nobody in a
-    cell happens to say yes, the estimated variance of the cell is 0. Each variance is therefore
-    raised to at least t p (1 - p) / n, the variance for n people without noise. With fewer than
-    `EXACT_BELOW` reports, the covariance is unknown, and all weights are 0.
+    Let t be the share of people in a cell, and p the fraction of yes among them. The weight w
+    determines p. The estimated share of yes in the cell, minus p t, has expectation 0 and a known
+    covariance. It falls by p (1 - p) t for each unit of w. Each step of the search solves a linear
+    approximation for w (Gauss-Newton method).
+
+    Without any yes in a cell, the estimated variance is 0. Each variance is therefore raised to at
+    least t p (1 - p) / n, the variance for n people without noise. With fewer than `EXACT_BELOW`
+    reports, all weights are 0.
 
     Args:
         cells: the shares of a feature's cells.
         share: the share of people with the label yes.
-
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))
@@ -225,9 +219,8 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    An estimate is the log-odds of all people plus the cell's weight, and is therefore shrunk toward
-    the log-odds of all people. If any feature has no reports, no cell has an estimate, and all
-    intervals are unbounded.
+    An estimate is the log-odds of all people plus the cell's weight. If any feature has no reports,
+    no cell has an estimate, and all intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
@@ -244,9 +237,8 @@ def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
-    The module `ratios` computes the interval of the share of yes within a cell. The log-odds of its
-    ends are returned. The interval is unbounded (up to `MOST_LOG_ODDS`) in three cases: the feature
-    has few reports, the cell could be empty, or no share of yes explains the reports.
+    An interval is unbounded (up to `MOST_LOG_ODDS`) in three cases: the feature has few reports,
+    the cell could be empty, or no share of yes explains the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

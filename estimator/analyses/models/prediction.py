@@ -1,7 +1,4 @@
-"""Predictions by a learned model for many devices at once.
-
-An app that ships the model makes the same predictions, for a single device.
-"""
+"""Predictions by a learned model for many devices."""
 
 from __future__ import annotations
 
@@ -19,17 +16,16 @@ Column = Sequence[float] | Sequence[str]
 def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     """Return the model's prediction for each device, shape (devices,).
 
-    For a yes-or-no label, the prediction is the log-odds of yes. For a numeric label, it is the
-    expected number.
+    For a yes-or-no label, the prediction is the log-odds of yes. For a numeric label, the
+    prediction is the expected number.
 
     Args:
-        model: the learned model, as contained in a report.
-        columns: for each feature of the model, in the model's order, the values on all devices.
+        model: the learned model from a report.
+        columns: the values of each feature on all devices, in the model's order of features.
 
     Raises:
-        ValueError: if a value is not a possible value of its feature. The message does not contain
-            the value.
-
+        ValueError: if a value is not possible for its feature. The message does not contain the
+            value.
     """
     of_inputs = list(zip(model.inputs, columns, strict=True))
     if model.norm is None:
@@ -44,11 +40,12 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
 
 
 def coordinates(feature: ModelInput, column: Column) -> Floats:
-    """Return the numbers by which a feature's weights are multiplied, shape (devices, weights).
+    """Return the numbers that a feature's weights multiply, shape (devices, weights).
 
-    A number is scaled to -1..1. If a feature has two values, the first is -1 and the second is 1.
-    If it has more, each value except the first has a coordinate, which is 1 if the device has this
-    value and otherwise 0.
+    * A number is scaled to -1..1.
+    * Two values become -1 and 1.
+    * With more values, each value except the first has a coordinate: 1 on devices with this value,
+      and otherwise 0.
     """
     scaled: Floats
     if not feature.values:
@@ -77,7 +74,7 @@ def cells(feature: ModelInput, column: Column) -> Counts:
 def positions(feature: ModelInput, column: Column) -> Floats:
     """Return the position of each device's number in the feature's range, shape (devices,).
 
-    The low end of the range is 0, the high end is 1, and numbers outside count as the nearer end.
+    The low end of the range is 0, and the high end is 1. Numbers outside count as the nearer end.
     """
     low, high, numbers = feature.low or 0.0, feature.high or 0.0, np.array(column, dtype=np.float64)
     if np.isnan(numbers).any():

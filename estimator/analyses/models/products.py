@@ -1,18 +1,16 @@
 """A linear model from the mean of products, with a penalty that follows from the known noise.
 
 Each device has a label y and d features z, scaled to -1..1, and reports a vector of their products.
-The mean of these vectors consists of E[y z], E[z z'], E[z] and E[y]. These four parts are called
-the moments. They yield the covariance matrix of the features and the covariance of each feature
-with the label. A ridge regression is computed from these covariances. The noise in the covariance
-matrix is itself a symmetric random matrix of known variance. Its largest eigenvalue is about two
-standard errors times the square root of d (Wigner 1955). The penalty of the regression is a
-multiple of this eigenvalue, so it depends only on the channel and the number of reports, and not on
-the answers. The model therefore estimates a fixed property of the population: its ridge regression
-with this penalty.
+The mean vector consists of four moments: E[y z], E[z z'], E[z] and E[y]. The moments yield the
+covariances for a ridge regression.
 
-With the mechanism `rotated-axes`, each device uses one of many public random rotations. The quality
-of a model is estimated from reports with rotations that the model was not fitted to. This is
-cross-validation with blocks of rotations in place of people.
+The noise in the features' covariance matrix is a symmetric random matrix of known variance. Its
+largest eigenvalue is about two standard errors times the square root of d (Wigner 1955). The
+penalty is a multiple of this eigenvalue. The penalty thus depends only on the channel and the
+number of reports. The model therefore estimates a fixed property of the population.
+
+Cross-validation measures the quality of a model. Its folds are blocks of rotations in place of
+people: with the mechanism `rotated-axes`, each device uses one of many public random rotations.
 """
 
 from __future__ import annotations
@@ -36,28 +34,28 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import student_of
 
 EDGES: Final = 2.0
-"""The penalty, as a multiple of the largest eigenvalue of the noise. With half of this penalty, the
-intervals of coefficients contained the true value too rarely; see docs/research/models.md.
+"""The penalty, as a multiple of the largest eigenvalue of the noise.
+
+With half of this penalty, the intervals of coefficients contained the true value too rarely; see
+docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""The number of folds of cross-validation. Each fold consists of the reports of some blocks of
-rotations. A model is fitted to all other folds, and its quality is measured on this fold.
+"""The number of folds of cross-validation.
+
+A fold consists of the reports of some rotation blocks.
 """
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute value of the mean label, if yes is 1 and no is -1. Noise can make the
-estimate larger; it is then clipped.
-"""
+"""The maximum absolute mean label, if yes is 1 and no is -1. A larger estimate is clipped."""
 
 LEAST_SPREAD: Final = 1e-9
-"""The minimum variance of the model's scores. Noise can make the estimated variance negative; the
-scores are then uninformative.
-"""
+"""The minimum variance of the model's scores. Noise can make the estimated variance negative."""
 
 MOST_STEPS: Final = 1000.0
-"""The largest coefficient, as a multiple of half the label's range. An unbounded interval ends at
-plus or minus this number.
+"""The largest coefficient, as a multiple of half the label's range.
+
+An unbounded interval ends at plus or minus this number.
 """
 
 
@@ -81,8 +79,7 @@ class Moments(NamedTuple):
     def from_vectors(cls, vectors: Floats, inputs: int) -> Moments:
         """Split vectors of shape (..., length) into four parts, and divide each part by its weight.
 
-        Devices multiply each part by a fixed weight, which `client_sdk.protocol.model.weights`
-        returns.
+        Devices multiply the parts by these weights (`client_sdk.protocol.model.weights`).
         """
         of_label, of_square, of_pair, of_feature, of_itself = (each / UNIT for each in weights())
         ends = np.cumsum([inputs, inputs * (inputs + 1) // 2, inputs])
@@ -96,12 +93,11 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariances:
-    """The covariances that a linear model is fitted to.
+    """The covariances for fitting a linear model.
 
     Attributes:
         with_label: the covariance of each feature with the label, shape (..., d).
         features: the covariance matrix of the features, shape (..., d, d).
-
     """
 
     with_label: Floats
@@ -109,13 +105,13 @@ class Covariances:
 
     @classmethod
     def from_moments(cls, moments: Moments) -> Covariances:
-        """Return the covariances that follow from the moments of one tally."""
+        """Return the covariances of one tally."""
         mean = moments.features
         return cls(moments.products - mean * moments.label, moments.squares - np.outer(mean, mean))
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return how much each block changes the covariances, to first order.
+        """Return the change of the covariances by each block, to first order.
 
         Arrays have the additional first dimension (blocks,).
         """
@@ -132,10 +128,9 @@ class Ridge:
     """A ridge regression of the label on the features.
 
     Attributes:
-        penalty: lambda, the number that is added to the eigenvalues of the features' covariance.
+        penalty: lambda, which is added to the eigenvalues of the features' covariance.
         coefficients: the coefficient of each scaled feature, shape (d,).
         inverse: the inverse of the features' covariance matrix plus the penalty, shape (d, d).
-
     """
 
     penalty: float
@@ -144,7 +139,7 @@ class Ridge:
 
     @classmethod
     def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
-        """Fit the coefficients, and subtract the bias caused by noise in the features' covariance.
+        """Fit the coefficients, and subtract the bias from noise in the features' covariance.
 
         The second-order bias follows from this identity. Let N be a symmetric matrix of independent
         normal entries, with variance s**2 off the diagonal and 2 s**2 on the diagonal. Then, for
@@ -154,7 +149,6 @@ class Ridge:
             covariances: the covariances of the features, and of the features with the label.
             noise: s, the standard error of an off-diagonal entry of the features' covariance
                 matrix.
-
         """
         inputs = len(covariances.with_label)
         penalty = EDGES * 2 * noise * math.sqrt(inputs)
@@ -170,11 +164,10 @@ class ProductsModel:
     """A linear model learned from one tally, with intervals for its coefficients.
 
     Attributes:
-        kind: the kind of the question.
+        kind: the kind of the metric.
         moments: the moments of the tally.
-        deviations: how much each block of rotations changes the moments.
+        deviations: the change of the moments by each block of rotations.
         noise: the standard error of a coordinate of the vector.
-
     """
 
     kind: Model
@@ -184,7 +177,7 @@ class ProductsModel:
 
     @classmethod
     def from_mean(cls, kind: Model, mean: VectorMean) -> ProductsModel:
-        """Return the model that is learned from the mean of a tally's vectors."""
+        """Return the model for the mean of a tally's vectors."""
         inputs = len(kind.observation.coordinates)
         return cls(
             kind,
@@ -194,14 +187,14 @@ class ProductsModel:
         )
 
     def ridge(self) -> Ridge:
-        """Return the ridge regression that is fitted to the reports of all rotations."""
+        """Return the ridge regression fitted to all reports."""
         return Ridge.from_covariances(Covariances.from_moments(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Figures:
-        """Return, for each feature, how much the expected label changes if the feature rises by 1.
+        """Return, for each feature, the change of the expected label if the feature rises by 1.
 
-        Features are scaled to -1..1, so a rise by 1 is half of the range. For a numeric label, the
-        change is in the label's unit. For a boolean label, it is the change of the share of yes.
+        Features are scaled to -1..1, so a rise by 1 is half of the range. The unit is the label's
+        unit. For a boolean label, the change is in the share of yes.
         """
         ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
         influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
@@ -261,9 +254,8 @@ class ProductsModel:
 
         Args:
             whole: the covariances of the whole tally.
-            deviating: how much each block changes these covariances.
-            is_out: whether each block belongs to the fold in which the label is predicted.
-
+            deviating: the change of these covariances by each block.
+            is_out: whether each block belongs to the predicted fold.
         """
         with_label, features = deviating.with_label[is_out].sum(axis=0), deviating.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
@@ -275,10 +267,7 @@ class ProductsModel:
 
     @property
     def norm(self) -> float:
-        """The maximum length of the vector of a device's scaled features.
-
-        A device shortens a longer vector to this length.
-        """
+        """The maximum length of the vector of scaled features. A device shortens longer vectors."""
         return self.kind.radius / UNIT
 
     @property
@@ -297,14 +286,14 @@ class ProductsModel:
 def label_step(domain: Model) -> float:
     """Return half of the label's range.
 
-    If the label rises by this amount, the scaled label, which is from -1 to 1, rises by 1.
+    The scaled label has the range -1..1, so this is one unit.
     """
     label = domain.observation.label
     return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
 
 
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
-    """Return a feature with its weights, in the form in which reports contain it."""
+    """Return a feature with its weights, in the form for reports."""
     own = tuple(its_weights.tolist())
     if isinstance(feature.kind, Category):
         return ModelInput(name=feature.name, values=feature.kind.values, weights=own)

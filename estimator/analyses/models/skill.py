@@ -1,14 +1,12 @@
 """Measures of how well a score predicts yes or no: its correlation, the AUC and log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
-assumed to be normally distributed, with the same variance for yes and no, as in linear discriminant
-analysis (Fisher 1936). The log-odds of yes are then a linear function of the score. The AUC is the
-probability that a random yes has a higher score than a random no. It is then Phi(distance / root
-2). Here, Phi is the normal distribution function, and the distance is that between the mean scores
-of yes and no, in standard deviations.
+assumed to be normally distributed. The variance is the same for yes and no, as in linear
+discriminant analysis (Fisher 1936). The log-odds of yes are then a linear function of the score.
 
-Noise may move an estimated share of yes to 0 or below, or to 1 or above. There are no log-odds of
-such a share. `possible_share` therefore replaces it by a share above 0 and below 1.
+The AUC is the probability that a random yes has a higher score than a random no. Under the same
+assumptions, it is Phi(distance / root 2). Phi is the normal distribution function. The distance is
+between the mean scores of yes and no, in standard deviations.
 """
 
 from __future__ import annotations
@@ -25,28 +23,26 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
-"""Shares that are farther from the estimate than this number of standard errors are neglected."""
+"""The maximum distance of a considered share from the estimate, in standard errors."""
 
 POINTS: Final = 2001
-"""The number of points at which `possible_share` evaluates its integral. With twice as many, the
-result changes by less than 0.1%.
+"""The number of points for the integral in `possible_share`.
+
+With twice as many points, the result changes by less than 0.1%.
 """
 
 LEAST_SHARE: Final = 1e-6
-"""The smallest share that `possible_share` returns. It limits odds to a million to one."""
+"""The smallest result of `possible_share`, which limits odds to a million to one."""
 
 
 def possible_share(estimate: float, error: float) -> float:
     """Return the mean of all shares from 0 to 1, weighted by their likelihood.
 
-    The estimate is assumed to be normally distributed around the true share. If the estimate is far
-    from 0 and 1, compared with its standard error, the result is the estimate itself. If the
-    standard error is large, the result is near one half.
+    The result is above 0 and below 1, so it has log-odds. A noisy estimate may lie outside 0..1.
 
     Args:
-        estimate: the unbiased estimate of the share.
+        estimate: the unbiased estimate of the share, with a normally distributed error.
         error: the standard error of the estimate, at least 0.
-
     """
     nearest = min(max(estimate, 0.0), 1.0)
     low, high = max(0.0, nearest - REACH * error), min(1.0, nearest + REACH * error)
@@ -58,26 +54,26 @@ def possible_share(estimate: float, error: float) -> float:
 
 
 SURE: Final = 4.0
-"""The minimum variance of the scores, in standard errors of this variance. A smaller estimate could
-be noise around a true variance of 0. Any correlation is then possible (Fieller 1954).
+"""The minimum variance of the scores, in standard errors of this variance.
+
+A smaller estimate could be noise around a true variance of 0. Any correlation is then possible
+(Fieller 1954).
 """
 
 STEP: Final = 1e-4
-"""The step in the correlation for computing the slope of the AUC as a difference quotient."""
+"""The step in the correlation for the slope of the AUC, as a difference quotient."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The correlation of score and label that is assumed if the estimate is smaller or hidden by noise.
-Predicted log-odds then hardly vary.
-"""
+"""The minimum assumed correlation of score and label. Predicted log-odds then hardly vary."""
 
 MOST_CORRELATION: Final = 0.99
-"""The maximum correlation. Noise could make an estimated correlation 1, and log-odds infinite."""
+"""The maximum correlation. A correlation of 1 would make log-odds infinite."""
 
 
 class Skilled(NamedTuple):
     """The figures of one fold of cross-validation.
 
-    These are `along` and `spread`, as in `Skill`, and the deviation of the mean label.
+    `along` and `spread` are as in `Skill`. `label` is the deviation of the mean label.
     """
 
     along: float
@@ -117,8 +113,8 @@ class Skill:
     def correlation(self) -> Estimate:
         """The correlation of score and label.
 
-        If the estimated variance of the scores could be noise, the correlation has no estimate, and
-        its interval is -1..1.
+        If the variance of the scores could be noise, there is no estimate, and the interval is
+        -1..1.
         """
         if self.spread < SURE * _error_of(self.deviations_spread):
             return Estimate(None, None, -1.0, 1.0)
@@ -146,11 +142,14 @@ class Skill:
     def log_odds(self) -> tuple[float, float]:
         """The slope and intercept of the log-odds of yes, as a linear function of the score.
 
-        Three corrections account for noise. The share of yes is estimated by `possible_share`. The
-        covariance of score and label is shrunk because of its standard error (James & Stein 1961).
-        The variance of the score is raised to at least `SURE` times its standard error. If the
-        score seems uninformative, a small slope remains, so that predictions still rank people by
-        score.
+        Three corrections account for noise:
+
+        * `possible_share` estimates the share of yes.
+        * The covariance of score and label is shrunk, depending on its standard error (James &
+          Stein 1961).
+        * The variance of the score is raised to at least `SURE` times its standard error.
+
+        An uninformative score keeps a small slope, so that predictions still rank people by score.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.deviations_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
