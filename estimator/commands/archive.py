@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator archive``, for a nightly job: it stores one report per window."""
+"""The command ``hearsay-estimator archive``."""
 
 from __future__ import annotations
 
@@ -143,11 +143,10 @@ def archive(  # noqa: PLR0913 one argument for each option
 
 
 def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
-    """Refuse an archive in a folder with public data, and public data in a folder with an archive.
+    """Refuse to mix an archive and public data in one folder.
 
     Raises:
         OutputError: if a folder is refused. The message says what the folder contains.
-
     """
     try:
         if (kept.folder / metrics).is_dir():
@@ -175,11 +174,10 @@ def _say_damaged(kept: Archive, window: Window) -> None:
 
 
 def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:
-    """Refuse a public folder that would stay empty, or that would contain data that is not public.
+    """Refuse a public folder that would stay empty or contain private data.
 
     Raises:
         click.UsageError: if the folder is refused. The message says what to do.
-
     """
     if public is None:
         return

@@ -21,9 +21,7 @@ from estimator.render.text import audit as exact_forms
 from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
-"""The maximum value of ``--reports``. The data of more reports might not fit into memory. A million
-reports take an hour.
-"""
+"""The maximum value of ``--reports``. More data might not fit into memory."""
 
 
 @click.command(

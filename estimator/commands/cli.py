@@ -40,7 +40,7 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
 
 
 def script_for(command: click.Command, shell: str) -> str:
-    """Return the completion script of a command for a shell. The script ends with a line break."""
+    """Return the completion script of a command for a shell."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
@@ -70,21 +70,20 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""The errors that the user can correct by changing the command line.
+"""The errors that the user can correct by changing the command line, with their message prefixes.
 
-Each is mapped to the text that precedes its message. Any other error counts as a failure of the
-command.
+Any other error counts as a failure of the command.
 """
 
 
 class Commands(click.Group):
-    """The group of commands, which imports each command only when it runs.
+    """The group of commands. It imports each command only when the command runs.
 
     It converts errors to messages and exit statuses.
     """
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
-        """Run the command line, and report an error if its output cannot be written."""
+        """Run the command line, and report output that cannot be written."""
         try:
             return super().main(*args, **settings)
         except OSError as error:
@@ -129,9 +128,8 @@ class Commands(click.Group):
         """Run a command.
 
         Raises:
-            click.UsageError: if an argument on the command line cannot be used.
+            click.UsageError: if an argument is unusable.
             click.ClickException: if the command fails for another reason.
-
         """
         try:
             return super().invoke(ctx)
@@ -142,7 +140,7 @@ class Commands(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the subcommand's context, so that an error message begins with its usage line."""
+        """Return the subcommand's context. Error messages then begin with its usage line."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

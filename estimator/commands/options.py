@@ -27,7 +27,7 @@ class WindowType(click.ParamType[Window]):
     name = "window"
 
     def convert(self, value: str | Window, param: click.Parameter | None, ctx: click.Context | None) -> Window:
-        """Return the window that a text names. Any other text is a usage error."""
+        """Return the window. Any other text is a usage error."""
         if isinstance(value, Window):
             return value
         try:
@@ -88,7 +88,7 @@ class WholeRange(click.IntRange):
 
 
 def _span(bounds: click.IntRange | click.FloatRange) -> str:
-    """Return the bounds of a number as a phrase for an error message."""
+    """Return the bounds of a number as words for an error message."""
     least = "" if bounds.min is None else f"{'above' if bounds.min_open else 'at least'} {bounds.min:,}"
     most = "" if bounds.max is None else f"{'below' if bounds.max_open else 'at most'} {bounds.max:,}"
     if least and most and not (bounds.min_open or bounds.max_open):
@@ -102,7 +102,7 @@ class Day(click.ParamType[date]):
     name = "date"
 
     def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Return the date that a text states. Any other text is a usage error."""
+        """Return the date. Any other text is a usage error."""
         try:
             return value if isinstance(value, date) else date.fromisoformat(value)
         except ValueError:
@@ -123,5 +123,5 @@ ALERTS = click.option(
 
 
 def examples(*lines: str) -> str:
-    """Return the list of example commands that ends a command's help."""
+    """Return the example commands at the end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -45,10 +45,10 @@ ERRORS = (1e-102, 1e100)
 """The limits of ``--wanted-error``: 1% of the narrowest possible range, and the widest range."""
 
 MOST_WINDOWS: Final = 10_000
-"""The maximum value of ``--windows``. No registry's lifetime budget pays for more windows."""
+"""The maximum value of ``--windows``."""
 
 WEIGHTS = (1e-9, 1e9)
-"""The limits of weights, so that floats can represent every squared error divided by a weight."""
+"""The limits of weights. Floats can then represent every squared error divided by a weight."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -246,11 +246,10 @@ def _statement(registry: Registry, old: Registry | None, language: str, *, is_ch
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
     """Return the assumed distribution of answers for each metric about a number.
 
-    It comes from a file of shares, or from the last window of a pilot's tallies.
+    The source is a file of shares, or the last window of a pilot's tallies.
 
     Raises:
         click.UsageError: if the pilot's tallies show no distribution of a number.
-
     """
     people: dict[str, Numbers] = {}
     for tally in [] if pilot is None else read_file(pilot, Bounds.from_metrics(registry.counted)):
@@ -310,11 +309,10 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
-    """Refuse a target error that is as large as the range of the figure, or larger.
+    """Refuse a target error that is not smaller than the figure's range.
 
     Raises:
         click.UsageError: if an error is refused. The message names the range.
-
     """
     for name, error in target_errors.items():
         width = width_of(analysis_of(registry.metric(name)))
@@ -328,12 +326,10 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
     """Print the changes of the text for users and of the yearly privacy loss, and print warnings.
 
-    If the number of devices is known, warn about each question whose figures would be too inexact
-    to be useful.
+    With a known number of devices, this includes a warning about each metric with useless figures.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.
-
     """
     for remark in [] if old is None else [*differences.between(old, new), *remarks(old, new)]:
         click.echo(remark)

@@ -36,7 +36,7 @@ def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
 
 
 NAMED: Final = 3
-"""The maximum number of tallies that are listed for each reason why tallies were skipped."""
+"""The maximum number of listed tallies for each reason."""
 
 
 def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:
@@ -44,8 +44,7 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
     Args:
         skipped: the skipped tallies.
-        remedy: an instruction for the user, which is appended to each reason.
-
+        remedy: an instruction for the user at the end of each line.
     """
     by_reason: dict[str, list[str]] = {}
     for tally in skipped:
@@ -58,29 +57,27 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
-    """Print results in one of several formats. A table is fitted to the width and colors of stdout.
+    """Print results in one of several formats. A table fits the width and colors of stdout.
 
     Args:
-        forms: a function for each format, which converts the results to a text.
+        forms: for each format, a function that converts the results to text.
         form: the name of a format.
-        results: the results to print, which are passed to the format's function.
-
+        results: the arguments of the format's function.
     """
     style = (Style.from_stream(stdout()),) if form == "table" else ()
     put_document(forms[form](*results, *style))
 
 
 def put_document(text: str) -> None:
-    """Print a text in UTF-8 with unchanged line breaks, as it would be in a file."""
+    """Print a text in UTF-8 with unchanged line breaks."""
     click.echo(text.encode(), file=stdout(), nl=False)
 
 
 def stdout() -> TextIO:
-    """Return stdout. The program that started this one may have closed it.
+    """Return stdout.
 
     Raises:
-        click.ClickException: if stdout is closed.
-
+        click.ClickException: if the calling program has closed stdout.
     """
     if sys.stdout is None:
         raise click.ClickException("standard output is closed; redirect it to a file or a program")
@@ -88,12 +85,12 @@ def stdout() -> TextIO:
 
 
 REDRAWS = 1000
-"""The maximum number of times that a progress bar is redrawn, because drawing takes time."""
+"""The maximum number of redraws of a progress bar."""
 
 
 @contextmanager
 def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on stderr. Nothing is shown if stderr is not a terminal.
+    """Show a progress bar on stderr if stderr is a terminal.
 
     Args:
         label: a phrase that describes the work.
@@ -101,7 +98,6 @@ def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
 
     Yields:
         A function to call with the number of steps completed since the last call.
-
     """
     with click.progressbar(
         length=steps,

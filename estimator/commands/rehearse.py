@@ -1,8 +1,4 @@
-"""The commands ``rehearse`` and ``rehearse-model``, which simulate a collection from known answers.
-
-The command ``rehearse`` runs the answers through the real mechanisms. The command
-``rehearse-model`` measures how well a learned model would predict.
-"""
+"""The commands ``rehearse`` and ``rehearse-model``, which simulate reports of known answers."""
 
 from __future__ import annotations
 
@@ -49,17 +45,17 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The number of bits of a generated seed. People can still type such a seed."""
+"""The number of bits of a generated seed. Such a seed is short enough to type."""
 
 DIGITS: Final = 6
-"""The number of decimal places of the epsilons that are tried by default."""
+"""The number of decimal places of the default epsilons."""
 
 FEWEST_ROUNDS: Final = 2
 """The minimum number of rounds with ``--loss``. A single round does not show the effect of chance.
 """
 
 FACTORS: Final = (0.5, 1, 2)
-"""The multiples of the registry's epsilon that are tried by default without ``--loss``."""
+"""The default multiples of the registry's epsilon without ``--loss``."""
 
 
 @click.command(
@@ -161,11 +157,10 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse to overwrite files that the command reads or did not write, and to write a file twice.
+    """Refuse to overwrite input files or foreign files, and to write a file twice.
 
     Raises:
         click.UsageError: if a file is refused. The message names the file.
-
     """
     files = [file for file in (page, out) if file is not None]
     if page is not None and page == out:
@@ -180,7 +175,7 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
 
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
-    """Return an HTML report, with a title that marks it as a rehearsal."""
+    """Return an HTML report with the word "Rehearsal" in its title."""
     from estimator.render.html.page import as_html  # noqa: PLC0415 takes 33 ms, which other formats save
 
     report = make_report(registry, tallies, Selection(), request)

@@ -1,4 +1,4 @@
-"""The command ``hearsay-estimator report``, which prints or writes one report in one format."""
+"""The command ``hearsay-estimator report``."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ MODEL_FILE: Final = ("model", ".json")
 """The value of ``--format`` for models, and the extension of a model's file."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""What the user can do with a written file, by format."""
+"""A hint after writing a file, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
-"""A hint if a collector returned no tallies. It does not apply to tallies from a file."""
+"""A hint if a collector returned no tallies."""
 
 STDOUT: Final = Path("-")
-"""Many programs interpret this file name as standard output. This command refuses it."""
+"""The usual file name for standard output. This command refuses it."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 
@@ -176,11 +176,10 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an output to which the report cannot be written.
+    """Refuse an unsuitable output.
 
     Raises:
         click.UsageError: if the output is refused. The message says what to do.
-
     """
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
@@ -202,11 +201,9 @@ def _check_metrics(
     """Refuse unknown metrics, and alerts or ranges about metrics that ``--metric`` leaves out.
 
     Raises:
-        click.UsageError: if an option is about a metric that is left out. The message says what to
-            do.
+        click.UsageError: if an option is about such a metric. The message says what to do.
         RequestError: if the format is model and no model is named.
         UnknownMetricError: if the registry does not define a metric.
-
     """
     for name in names:
         if name not in {metric.name for metric in registry.counted}:
@@ -237,13 +234,12 @@ def _content(  # noqa: PLR0913 the contents, and their format
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the report as a table, in the style of the stream to which it is printed.
+    """Return the report as a table, in the style of a stream.
 
     Args:
         report: the report to show.
-        stream: the stream to which the table is printed. None if it is written to a file.
+        stream: the stream for the table. None for a file.
         verbose: whether to show every figure and column.
-
     """
     narrowest = LEAST_WIDTH if verbose else NARROWEST
     style = PLAIN if stream is None else Style.from_stream(stream, narrowest=narrowest)

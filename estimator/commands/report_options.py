@@ -1,7 +1,6 @@
 """The options that `report`, `watch` and `archive` share: the source of tallies, and ``--with``.
 
-Tallies come from a file or a collector. ``--with`` names figures that a report contains only on
-request.
+Tallies come from a file or a collector. ``--with`` names optional figures of a report.
 """
 
 from __future__ import annotations
@@ -52,13 +51,13 @@ LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), 
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
-"""The formats with one row for each estimate. They have no place for facts about a whole tally."""
+"""The formats with one row for each estimate. They omit facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
 """The formats for people. They cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
-"""The maximum size of a file of candidates, which is enough for about a million texts."""
+"""The maximum size of a file of candidates: about a million texts."""
 
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
@@ -78,11 +77,10 @@ def check_collector(collector: str, *, allow_plain_http: bool) -> None:
 
 
 def check_source(collector: str | None, tallies: Path | None, *, allow_plain_http: bool) -> None:
-    """Check that the user has named exactly one source of tallies: a file or a collector.
+    """Require exactly one source of tallies: a file or a collector.
 
     Raises:
         click.UsageError: if there is not exactly one source. The message says what to do.
-
     """
     if (collector is None) == (tallies is None):
         raise click.UsageError("name exactly one source of tallies: --collector URL or --tallies FILE")
@@ -123,7 +121,6 @@ def read_tallies(
     Raises:
         TalliesError: if the tallies cannot be read.
         click.UsageError: if there is no read token for the collector.
-
     """
     bounds = Bounds.from_metrics(registry.counted, selection.spans)
     if tallies is not None:
@@ -136,9 +133,8 @@ def read_token() -> str:
     """Return the read token from the environment.
 
     Raises:
-        click.UsageError: if there is no token, if there are two, or if an HTTP header cannot
-        contain the token.
-
+        click.UsageError: if there is no token, if there are two, or if the token does not fit into
+            an HTTP header.
     """
     try:
         return token_of_environment()
@@ -150,12 +146,11 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
     """Refuse to overwrite a file that the command reads.
 
     Args:
-        files: the files that the command writes.
-        read: the files that the command reads; None for a file that was not named.
+        files: the output files.
+        read: the input files; None for an input without a file.
 
     Raises:
-        click.UsageError: if a file would be overwritten. The message names the file.
-
+        click.UsageError: if an input would be overwritten. The message names the file.
     """
     names = [Path("/dev/stdin") if file == STDIN else file for file in read if file is not None]
     taken = replaced(files, names)
@@ -165,17 +160,16 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestedExtra:
-    """An addition to a report, which the user requests by a name after ``--with``.
+    """An optional addition to a report, with a name for ``--with``.
 
     Attributes:
-        field: the field of `Request` that the name sets.
-        does: a description of the figures that the name adds to a report.
+        field: the field of `Request` for this addition.
+        does: a description of the added figures.
         value: the type of the value after ``=``. None if the name takes no value.
         metavar: the placeholder for the value in the help.
         example: an example of a value.
         absent: the formats that cannot show the addition.
-        is_repeatable: whether the name may be given more than once.
-
+        is_repeatable: whether the user may give the name more than once.
     """
 
     field: str
@@ -242,11 +236,11 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         is_repeatable=True,
     ),
 }
-"""The additions that can be requested, by the name that follows ``--with``."""
+"""The optional additions, by their name for ``--with``."""
 
 
 def written(name: str) -> str:
-    """Return how a name is written after ``--with``, such as ``central=DELTA``."""
+    """Return a name with its placeholder, such as ``central=DELTA``."""
     return f"{name}={EXTRAS[name].metavar}" if EXTRAS[name].value else name
 
 
@@ -254,8 +248,7 @@ class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
     """The type of the argument of ``--with``, such as ``pooled,installs=5000``.
 
     Attributes:
-        known: the names that a command accepts.
-
+        known: the accepted names.
     """
 
     name = "extras"
@@ -318,10 +311,10 @@ WITH: Final = with_extras(EXTRAS, "clusters,central=1e-6")
 
 
 class CommandWithExtras(click.Command):
-    """A command that accepts ``--with``, and lists the possible names in its help."""
+    """A command that accepts ``--with``, and lists the accepted names in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, then the names that can follow ``--with``."""
+        """Write the options, then the accepted names of ``--with``."""
         super().format_options(ctx, formatter)
         known = next(param.type.known for param in self.params if isinstance(param.type, ExtraList))
         with formatter.section("Extras"):
@@ -332,13 +325,12 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
     """Return a request for the figures that the user named after ``--with``.
 
     Args:
-        extras: the names after ``--with``, each with its value.
+        extras: the value of each name.
         form: the format of the report.
 
     Raises:
         click.UsageError: if the format cannot show one of these figures.
         RequestError: if the file of candidates cannot be read.
-
     """
     for name in extras:
         others = [
@@ -360,12 +352,10 @@ def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
 def read_candidates(path: Path) -> tuple[str, ...]:
     """Return the texts of a file, one per line. Empty lines and a byte order mark are left out.
 
-    Only LF and CR LF end a line. Characters such as U+2028, which some programs treat as line
-    breaks, can be part of a text.
+    Only LF and CR LF end a line. Other line breaks, such as U+2028, can be part of a text.
 
     Raises:
         RequestError: if the file cannot be read, is too large, or is not UTF-8 text.
-
     """
     try:
         with path.open("rb") as file:

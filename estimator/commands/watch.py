@@ -1,6 +1,6 @@
 """The command ``hearsay-estimator watch``, which redraws a table while reports arrive.
 
-If the collector is down, the command waits until it is available.
+If the collector is down, the command waits until the collector is available.
 """
 
 from __future__ import annotations
@@ -43,15 +43,12 @@ USUAL_S: Final = 60
 LEAST_S: Final = 10
 """The minimum number of seconds between two drawings.
 
-More frequent drawings would seldom show new data, because collectors renew their snapshots once an
-hour, or at a configured interval. Each drawing also costs the collector time, because it adds up
-the counts of all shards.
+Collectors renew their snapshots once an hour, or at a configured interval. Each drawing makes the
+collector add up the counts of all shards.
 """
 
 GREATEST_S: Final = 86_400
-"""The maximum number of seconds between two drawings: a day. For longer periods, use a scheduled
-job.
-"""
+"""The maximum number of seconds between two drawings: a day."""
 
 CLEARED: Final = "\x1b[H\x1b[2J"
 """The escape sequence that moves the cursor to the top left corner and clears the screen."""
@@ -62,12 +59,11 @@ class Watch:
     """A loop that redraws a report.
 
     Attributes:
-        look: a function that fetches the tallies and returns the report as text.
-        show: a function that replaces the content of the screen with a text.
-        wait: a function that waits for a number of seconds.
-        now: a function that returns the present time in Unix seconds.
+        look: fetches the tallies and returns the report as text.
+        show: replaces the content of the screen with a text.
+        wait: waits for a number of seconds.
+        now: returns the present time in Unix seconds.
         every_s: the number of seconds between two drawings.
-
     """
 
     look: Callable[[], str]
@@ -77,11 +73,10 @@ class Watch:
     every_s: float
 
     def run(self) -> None:
-        """Redraw the report until an exception occurs, such as that of Ctrl-C.
+        """Redraw the report until an exception occurs, such as after Ctrl-C.
 
         Raises:
-            TalliesError: if the collector is up, but its response does not consist of tallies.
-
+            TalliesError: if the collector's response does not consist of tallies.
         """
         picture, read_at = "", ""
         next_look = f"next update in {self.every_s:g} s; press Ctrl-C to end"

@@ -1,1 +1,4 @@
-"""The conformance runner: tests any SDK, driven by a program, against the rules of the protocol."""
+"""The conformance runner, which tests an SDK against the rules of the protocol.
+
+A program drives the SDK.
+"""

@@ -1,4 +1,4 @@
-"""A simulated collector that responds as a script says, and keeps all requests.
+"""A simulated collector with scripted responses.
 
 The script is the list ``replies`` in a step of a history. A *history* is a test case for a device:
 a list of steps such as recording an answer or sending the reports.
@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 MAX_BODY_BYTES = 1 << 20
-"""The maximum number of bytes that are read of a body: sixteen times the largest upload. A longer
-body is truncated and then fails the size check.
+"""The maximum number of bytes to read of a body: sixteen times the largest upload.
+
+A longer body is truncated, and then fails the size check.
 """
 
 
@@ -36,11 +37,11 @@ Scripted = dict[str, Any]
 class ScriptedCollector:
     """A collector on a local port, with a script of the responses to its next requests.
 
-    Once the script is used up, it accepts all reports.
+    After the last scripted response, the collector accepts all reports.
     """
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
-        """Start to listen. ``on_kill`` kills the program when the script requires it."""
+        """Start to listen. A script can require a call of ``on_kill``, which kills the program."""
         self._script: deque[Scripted] = deque()
         self._received: list[tuple[ReceivedRequest, Scripted]] = []
         self._on_kill = on_kill
@@ -94,7 +95,10 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body, or [] for an invalid upload, which other checks detect."""
+    """Return the reports of a body, or [] for an invalid upload.
+
+    Other checks detect invalid uploads.
+    """
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]

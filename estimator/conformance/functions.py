@@ -1,7 +1,7 @@
 """Cases that test single functions of an SDK: mechanisms, answers, editions and windows.
 
 A *vector* is an entry in a file of test vectors, with arguments and the expected result. A case
-sends the arguments to the program under test as one line, and compares the program's answer.
+sends the arguments to the program as one line, and compares the program's answer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def answers(
 
 
 def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each definition. The case compares the canonical text and the edition."""
+    """Yield a case for each definition, which compares the canonical text and the edition."""
     for vector in vectors:
         metric = _metric(vector, compiled)
         line = {
@@ -77,7 +77,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return a compiled question's kinds and its mechanism, or () if it did not compile."""
+    """Return a compiled metric's kinds and its mechanism, or () if it did not compile."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))
@@ -125,9 +125,8 @@ def _compared(
         case_class: the class of the case.
         name: the name of the case.
         line: the line to send.
-        expected: for each rule, a member of the answer and its expected value. The case fails with
-            the first rule whose member has another value.
-
+        expected: for each rule, a member of the answer and its expected value. The case fails at
+            the first rule with another value.
     """
     first = next(iter(expected)).partition(" ")[0]
     try:

@@ -1,8 +1,7 @@
 """Cases that replay a device's history: recorded answers, uploads, and the collector's responses.
 
 A *history* is a list of steps, such as recording an answer or sending the reports. Most histories
-are read from a file. Others are generated from a file of *verdicts*, which are the bodies with
-which a collector responds to an upload.
+come from a file. Others are generated from *verdicts*, the bodies of a collector's responses.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from estimator.conformance.program import NotSupportedError, Program, RefusedLin
 from estimator.conformance.uploads import Arrived, DeviceTraffic
 
 Step = dict[str, Any]
-"""One step of a history. ``docs/protocol/vectors.md`` lists the members of a step."""
+"""One step of a history. ``docs/protocol/vectors.md`` lists the members."""
 
 NINE: Final = "nine"
-"""The name of a registry with nine daily questions. It is used by histories that are generated from
-verdicts, which are the bodies of a collector's responses.
-"""
+"""The name of a registry with nine daily metrics, for generated histories."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The instants of histories that are generated from a collector's verdict. At `START`, the device
-records and sends reports. If the verdict is malformed, the device sends the upload again at `SOON`.
-If the verdict refuses reports that may be sent again, the device sends these at `LATER`. At `LAST`,
-it sends nothing more.
+"""The instants of generated histories.
+
+* `START`: the device records and sends reports.
+* `SOON`: after a malformed verdict, the device sends the upload again.
+* `LATER`: the device sends refused reports again.
+* `LAST`: the device sends nothing more.
 """
 
 MOST_REPORTS: Final = 9
@@ -39,8 +38,8 @@ MOST_REPORTS: Final = 9
 def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a document's histories, then a history for each verdict among the test vectors.
 
-    A history with a valid verdict ends with the reports that the verdict refused. Valid verdicts on
-    more than `MOST_REPORTS` reports are left out.
+    After a valid verdict, the device sends the refused reports again. Valid verdicts on more than
+    `MOST_REPORTS` reports are left out.
     """
     yield from document["histories"]
     for vector in verdicts["malformed"]:
@@ -65,7 +64,7 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Play the histories. For each history, yield a case with the first broken rule."""
+    """Play the histories. Yield a case for each history, with the first broken rule."""
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])
@@ -159,12 +158,11 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Check that each upload has as many reports as the verdict in the script is about.
+    """Compare the number of reports in each upload with the script.
 
     Raises:
-        NotSupportedError: if the number differs. The program then divides reports among uploads
-            differently from the script, so the script's verdict cannot be used.
-
+        NotSupportedError: if the program divides reports among uploads differently. The script's
+            verdict then does not fit.
     """
     for request, script in received:
         if script.get("reports", 0) != 0 and request.body.count(b'"metric"') != script["reports"]:

@@ -7,12 +7,13 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 SHOWN: Final = 12
-"""The maximum number of failures that are printed for each class of cases. The first failures
-usually explain the others.
+"""The maximum number of printed failures for each class of cases.
+
+The first failures usually explain the others.
 """
 
 MAX_CHARS: Final = 300
-"""The maximum number of characters that are printed of an expected or received value."""
+"""The maximum number of printed characters of an expected or received value."""
 
 
 class CaseClass(Enum):
@@ -53,9 +54,8 @@ class Case(NamedTuple):
     Attributes:
         case_class: the class of the case.
         name: the name of the case.
-        breach: the rule that the program broke; None if it broke no rule.
-        lacks: a feature that the case needs and the program does not support; otherwise empty.
-
+        breach: the broken rule, or None.
+        lacks: a missing feature of the program, or empty.
     """
 
     case_class: CaseClass

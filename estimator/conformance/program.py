@@ -15,8 +15,9 @@ from typing import Any, Final, Self
 from estimator.errors import ConformanceError
 
 ANSWER_S: Final = 30.0
-"""The maximum number of seconds to wait for the answer to a line. The simulated collector is fast,
-but an SDK may need some time to give up on an HTTP request.
+"""The maximum number of seconds to wait for the answer to a line.
+
+An SDK may need some time to give up on an HTTP request.
 """
 
 
@@ -126,7 +127,7 @@ class Program:
 
 
 def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
-    """Put each line that a program prints into a queue, and an empty text when the program ends."""
+    """Put each line of a program into a queue, and an empty text when the program ends."""
     assert process.stdout is not None  # noqa: S101 it was started with a pipe
     with process.stdout as output:
         for line in output:

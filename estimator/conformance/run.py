@@ -1,4 +1,4 @@
-"""Runs the conformance cases of the requested classes, such as ``windows`` or ``ledger``."""
+"""The runner of the conformance cases of requested classes, such as ``windows`` or ``ledger``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from estimator.conformance.program import Program
 HERE: Final = Path(__file__).resolve().parent
 
 FOLDERS: Final = (HERE / "vectors", HERE.parents[1] / "tests" / "vectors")
-"""The possible folders of the vectors: next to this module in a wheel, or under ``tests`` in a
-checkout.
-"""
+"""The folders of the vectors: next to this module in a wheel, or under ``tests`` in a checkout."""
 
 
 def vectors(name: str) -> Any:  # noqa: ANN401 any JSON value
-    """Return the content of a vectors file, given the file's name without ``.json``."""
+    """Return the content of a vectors file. The name is without ``.json``."""
     folder = next(folder for folder in FOLDERS if folder.is_dir())
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 

@@ -30,12 +30,9 @@ class Arrived(NamedTuple):
     """The reports and uploads that arrived during one step of a history.
 
     Attributes:
-        sent: the labels of reports that were sent for the first time, such as ``theme 2026-11-18``.
-        again: the uploads that were sent again, by their positions among all uploads of the
-            history.
-        alone: the labels of reports that were sent again after a refusal, each in a separate
-            upload.
-
+        sent: the labels of new reports, such as ``theme 2026-11-18``.
+        again: the positions of repeated uploads among all uploads of the history.
+        alone: the labels of refused reports that the device sent again, each in its own upload.
     """
 
     sent: tuple[str, ...] = ()
@@ -53,7 +50,7 @@ class Arrived(NamedTuple):
 
 
 _parsed = lru_cache(Registry.parse)
-"""A parser of registries with a cache, because many histories use the same few registries."""
+"""A parser of registries with a cache."""
 
 
 class DeviceTraffic:
@@ -77,7 +74,7 @@ class DeviceTraffic:
     def label(self, key: ReportKey) -> str:
         """Return a report's label, such as ``theme 2026-11-18``.
 
-        If the report does not belong to the first registry, the label also names its registry.
+        A report outside the first registry also has the registry's name in its label.
         """
         metric, edition, window = key
         first, *others = self._registries.items()
@@ -87,11 +84,10 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Check requests, and return what they contained and the rules that they broke.
+        """Check requests, and return their contents and the broken rules.
 
         Args:
-            received: the requests that arrived during a step, each with its response in the script.
-
+            received: the requests of a step, each with its response in the script.
         """
         sent: list[str] = []
         again: list[int] = []
@@ -168,7 +164,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Note which reports of an upload the response in the script refused or left unanswered."""
+        """Note the reports of an upload that the response refused or left unanswered."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return

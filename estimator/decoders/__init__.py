@@ -1,5 +1,4 @@
-"""The decoders of the mechanisms. A decoder estimates answers from the symbols of reports.
+"""The decoders of the mechanisms, which estimate answers from the symbols of reports.
 
-Each mechanism of ``client_sdk.protocol.mechanisms`` is decoded by a module of this package. The
-table in the module `inversions` lists the functions for each mechanism.
+The table in the module `inversions` lists the functions for each mechanism.
 """

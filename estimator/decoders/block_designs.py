@@ -1,22 +1,19 @@
 """Inverses of block designs, in which a report supports all values of its block.
 
-Each symbol names a block, which is a subset of the values. A device reports a block that contains
-its answer more often than one that does not. A report *supports* the values in its block, and the
-support count of a value is the number of reports that support it. The blocks are the shifts of a
-few base blocks: for instance, with 7 values, the shifts of the base block {0, 1, 3} are {1, 2, 4},
-{2, 3, 5} and so on, modulo 7. Sums over all shifts of a base block are circular convolutions, which
-are computed by real Fourier transforms (FFT).
+Each symbol names a block, which is a subset of the values. A device prefers blocks with its answer.
+A report *supports* the values in its block. The support count of a value is the number of reports
+that support the value. The blocks are the shifts of a few base blocks: with 7 values, the shifts of
+the base block {0, 1, 3} are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. Fourier transforms (FFT)
+compute sums over all shifts.
 
 In a balanced design, any two values occur together in the same number of blocks. The support count
 of a value is therefore binomial, and yields an unbiased estimate of its share.
 
-The base blocks of a cyclic design are pseudo-random. They are not exactly balanced, so shares from
-support counts alone would be biased. Instead, the linear equations that map shares to the
-probabilities of symbols are solved by least squares. Because every block occurs with all its
-shifts, the equations can be solved separately for each Fourier frequency. The estimate is unbiased
-in every population. The equations are weighted so that the estimate has the smallest possible
-variance if all values are equally common. Blocks of two values are exactly balanced, and need no
-least squares.
+The pseudo-random base blocks of a cyclic design are not exactly balanced. Shares from support
+counts would be biased. Instead, least squares solves the equations from shares to symbol
+probabilities, separately for each Fourier frequency. This estimate is unbiased in every population.
+If all values are equally common, it has the smallest possible variance. Blocks of two values are
+exactly balanced, and need no least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -51,7 +48,6 @@ class Shifts:
     Attributes:
         inputs: k, the number of inputs.
         blocks: the real Fourier transforms of the base blocks' indicators, shape (j, k // 2 + 1).
-
     """
 
     inputs: int
@@ -64,7 +60,7 @@ class Shifts:
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Return the sums for some base blocks, each of which is a subset of 0..inputs-1."""
+        """Return the sums for some base blocks. Each is a subset of 0..inputs-1."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
@@ -81,8 +77,8 @@ class Shifts:
     def gathered(self, scores: Floats, weights: Spectra) -> Floats:
         """Return a weighted sum of the blocks' scores for each value, shape (..., k).
 
-        ``weights`` contains the Fourier transform of each base block's weights, which depend on the
-        value minus the shift of the block.
+        A weight depends on the value minus the shift of the block. ``weights`` contains the Fourier
+        transforms of each base block's weights.
         """
         spectra = np.fft.rfft(scores.reshape(*scores.shape[:-1], -1, self.inputs))
         return np.fft.irfft((spectra * weights).sum(axis=-2), n=self.inputs)
@@ -101,8 +97,7 @@ class LeastSquares:
     """The inverse of a cyclic design that is not exactly balanced.
 
     A report of base block i, shifted by s, has the score ``weight_i(v - s)`` for the share of value
-    v. The weights make its expectation 1 if the sender's answer is v, and otherwise 0. The mean
-    squared score depends on the sender's answer x only through the distance x - v.
+    v. The expected score is 1 if the sender's answer is v, and otherwise 0.
 
     Attributes:
         block: the distribution of the symbols.
@@ -113,7 +108,6 @@ class LeastSquares:
         own: the probability that a report's block contains the sender's answer.
         other_least: the smallest probability that the block contains a value other than the answer.
         other_most: the largest probability that the block contains a value other than the answer.
-
     """
 
     block: Block
@@ -126,7 +120,7 @@ class LeastSquares:
 
     @classmethod
     def from_block(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
-        """Compute the weights of a channel, and the mean squared scores that follow from them."""
+        """Compute the weights of a channel, and the mean squared scores."""
         shifts = Shifts.from_channel(channel)
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
@@ -143,10 +137,9 @@ class LeastSquares:
         return self.shifts.gathered(counts / reports, self.weights)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k).
+        """Return the standard error of each share, shape (..., k), above 0.
 
-        It is computed for the valid shares (at least 0, with sum 1) that are nearest to the
-        estimates, and is therefore above 0.
+        The computation replaces the estimates by the nearest valid shares: at least 0, with sum 1.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -157,13 +150,12 @@ class LeastSquares:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        The interval consists of the shares that a score test does not reject. The variance of an
-        estimated share depends on the whole population, so the test of a hypothetical share uses
-        the largest variance over all populations with this share. With fewer than 50 reports, or if
-        only few reports are expected to contain the value, the score test is not accurate. The
-        interval is then computed from the support count, whose probability lies between two bounds
-        in every population. Each end of the interval uses the less favorable bound, so the interval
-        is valid for every population.
+        The interval consists of the shares that a score test does not reject. The test uses the
+        largest variance over all populations with the tested share.
+
+        With few reports, or with few expected reports of the value, the score test is not accurate.
+        The interval then comes from the support count, with bounds on its probability that are
+        valid for every population.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -193,7 +185,7 @@ class LeastSquares:
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of any symbol, each of shape (1,).
 
-        They are the same for the shares of all values, because every block occurs with all shifts.
+        All values have the same extremes, because every block occurs with all shifts.
         """
         scores = np.fft.irfft(self.weights, n=self.shifts.inputs)
         return scores.min(keepdims=True).ravel(), scores.max(keepdims=True).ravel()
@@ -220,15 +212,12 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
+    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the fraction of an answer's blocks that do not contain another answer.
-
-    It is the largest such fraction over all pairs of answers.
-    """
+    """Return the largest fraction of an answer's blocks without another answer, over all pairs."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))
@@ -240,12 +229,11 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """The sums for a design with v points, of which only the first k are inputs.
+    """The sums for a design with v points. Only the first k points are inputs.
 
     Attributes:
         inputs: k, the number of inputs.
         shifts: the sums for all v points.
-
     """
 
     inputs: int
@@ -264,12 +252,10 @@ class FirstPoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedBlock(Block):
-    """The distribution of the symbols of a design in which some blocks are drawn more often.
+    """The distribution of the symbols of a design with unequally likely blocks.
 
     Attributes:
-        frequencies: how often each block is drawn, as a multiple of the average over all blocks,
-            shape (m,).
-
+        frequencies: how often devices draw each block, relative to the average, shape (m,).
     """
 
     frequencies: Floats
@@ -297,6 +283,6 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
+    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

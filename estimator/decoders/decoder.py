@@ -1,11 +1,14 @@
 """A channel's distribution, its inverse for shares, and its decoder for means.
 
 A channel is a mechanism with its parameters. A device encodes its answer as one of k inputs, and
-the channel draws one of m symbols at random for this input. The *distribution* maps the shares of
-the inputs to the probabilities of the symbols. The *inverse* maps a tally of symbols back to
-estimated shares of the inputs. The *decoder* gives each symbol a score. The mean score of all
-reports is an unbiased estimate of the mean answer. Each share is estimated by such scores, too. The
-mean squared score of a report (`Squares`) determines all standard errors in a plan.
+the channel draws one of m symbols for this input.
+
+* The *distribution* maps the shares of the inputs to the probabilities of the symbols.
+* The *inverse* maps a tally of symbols to estimated shares of the inputs.
+* The *decoder* gives each symbol a score. The mean score of all reports is an unbiased estimate of
+  the mean answer.
+
+The mean squared score of a report (`Squares`) determines all standard errors in a plan.
 """
 
 from __future__ import annotations
@@ -21,16 +24,15 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""The number of decoders in the cache. All windows of a metric need the same decoder, which takes
-about 30 kB.
-"""
+"""The number of decoders in the cache, with about 30 kB each."""
 
 LEAST_NOISE: Final = 6
-"""An estimated mean is nearly normally distributed if the noise in the sum of the scores has at
-least this variance, for a range of length 1. With less noise, a few people at an end of the range
-may affect the mean more than the noise does, and a tally may happen to contain none of them. The
-skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal intervals
-contained the true value at least 93% of the time in the worst case that was measured.
+"""The minimum variance of the noise in the sum of the scores, for a range of length 1.
+
+With less noise, the estimated mean is not nearly normal: a few people at an end of the range may
+affect the mean more than the noise, and a tally may contain none of them. The skewness of a sum
+with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal intervals contained the true
+value at least 93% of the time in the worst measured case.
 """
 
 
@@ -38,23 +40,18 @@ contained the true value at least 93% of the time in the worst case that was mea
 class Squares:
     """The mean squared score of one report for the share of each value.
 
-    The score depends on the reported symbol, whose probabilities depend on the sender's answer.
     Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
 
     Attributes:
         inputs: the number of values.
         own: the mean squared score if the value is the sender's answer.
-        other: the mean squared score if the sender has another answer, maximized over these
-            answers.
-        average: the mean squared score if the sender has another answer, averaged over these
-            answers.
-        support: two probabilities: that a report supports the sender's answer, and that it supports
-            a given other value. None if a value's score depends on more than whether the report
-            supports the value.
+        other: the largest mean squared score for senders with another answer.
+        average: the average mean squared score over all other answers of the sender.
+        support: the probability that a report supports the sender's answer, and the probability
+            that it supports a given other value. None if the score depends on more than support.
         least_reports: the minimum number of reports for a share's large-sample interval.
-        metrics: the number of yes/no questions (one for each value of a set) of which each device
-            answers one. The other fields describe one of these questions.
-
+        metrics: the number of yes/no questions, one for each value of a set. Each device answers
+            one of them, and the other fields describe one of them.
     """
 
     inputs: int
@@ -67,18 +64,18 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share that is estimated from one report, if all shares are equal."""
+        """The variance of a share from one report, if all shares are equal."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
-        """The variance of a share estimated from one report, maximized over all populations."""
+        """The largest variance of a share from one report, over all populations."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the largest variance, over all populations in which the share has this size."""
+        """Return the largest variance over all populations with this share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
@@ -108,7 +105,6 @@ class TableLaw:
 
     Attributes:
         table: the probability of each symbol given each input, shape (k, m).
-
     """
 
     table: Floats
@@ -127,54 +123,43 @@ class TableLaw:
 class Inverse(ChannelLaw, Protocol):
     """The inverse of a channel with k inputs and m symbols, for one tally or an array of tallies.
 
-    For each share, each symbol has a score. The estimated share is the mean of the scores of the
-    reported symbols.
+    For each share, each symbol has a score. The estimated share is the mean score of the reports.
     """
 
     def __hash__(self) -> int:
-        """Return a hash, because inverses are used as keys of caches."""
+        """Return a hash for caches."""
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each input's share, shape (..., k).
 
-        An estimate may lie outside 0..1. It is never clipped, because clipping would bias it.
+        An estimate may lie outside 0..1. Clipping would bias the estimate.
 
         Args:
             counts: the count of each symbol, shape (..., m).
             reports: n, the number of reports in each tally, at least 1.
-
         """
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        The people who report are assumed to be a random sample of a population.
+        The reporting people are assumed to be a random sample of a population.
         """
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, each of shape (..., k), within 0..1.
+        """Return the ends of the shares' 95% intervals, each of shape (..., k), within 0..1.
 
-        No interval is empty. If ``family`` is above 1, intervals are wider. With 95% confidence,
-        this number of intervals then all contain their true shares.
+        No interval is empty. ``family`` is the number of simultaneous intervals.
         """
 
     def contrast(self, weights: Floats) -> Floats:
         """Return the score of each symbol for a weighted sum of shares, shape (m,).
 
-        The mean of these scores over all reports is the unbiased estimate of the sum.
-
         Args:
             weights: the weight of each share, shape (k,).
-
         """
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares.
-
-        Args:
-            inputs: the number of values.
-
-        """
+        """Return the mean squared scores for the true answer's share and for the other shares."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of any symbol, for each share.
@@ -187,17 +172,15 @@ class Inverse(ChannelLaw, Protocol):
 class Decoder:
     """Scores of a channel's symbols that estimate the mean answer without bias.
 
-    Answers are scaled so that the low end of their range is 0 and the high end is 1. The inputs are
-    the points of an even grid from 0 to 1.
+    Answers are scaled to the range from 0 to 1. The inputs are the points of an even grid.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
         squares: the expected squared score of a report for each input, shape (inputs,).
-        least_squares: for each point of the grid, the minimum expected squared score of a report,
-            over all populations whose mean answer is this point, shape (inputs,).
-        least_noises: for each point of the grid, the minimum variance that the mechanism adds to a
-            report, over all populations whose mean answer is this point, shape (inputs,).
-
+        least_squares: the minimum expected squared score of a report, for each possible mean answer
+            on the grid, shape (inputs,).
+        least_noises: the minimum variance of the mechanism's noise in a report, for each possible
+            mean answer on the grid, shape (inputs,).
     """
 
     scores: Floats
@@ -206,33 +189,30 @@ class Decoder:
     least_noises: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute `least_squares` and `least_noises` once, because every window uses them."""
+        """Compute `least_squares` and `least_noises` only once."""
         points = np.linspace(0.0, 1.0, self.squares.size)
         object.__setattr__(self, "least_squares", convex_minorant(self.squares))
         object.__setattr__(self, "least_noises", convex_minorant(self.squares - points * points))
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for which the estimate is nearly normal for every mean."""
+        """The minimum number of reports for a nearly normal estimate, whatever the true mean."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:
         """Return the minimum variance of a report's score for each true mean from 0 to 1.
 
-        The minimum is taken over all populations with this mean. For example, if the expected
-        squared score is a convex function of the input, the variance is smallest when all people
-        have the same answer.
+        The minimum is over all populations with this mean.
         """
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least
 
     def least_noise(self, mean: float) -> float:
-        """Return the minimum variance that the mechanism adds, over populations with a given mean.
+        """Return the minimum variance of the mechanism's noise, over populations with a given mean.
 
         The result may be smaller than `least_variance`, which includes the variance of people's
-        answers. The two minima can belong to different populations. If answers differ more, the
-        mechanism may add less noise, although the total variance is larger.
+        answers. The two minima can belong to different populations.
         """
         return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
@@ -246,9 +226,8 @@ def convex_minorant(values: Floats) -> Floats:
     """Return the largest convex function that lies at or below all values, shape (k,).
 
     The values belong to the arguments 0, 1, and so on. The function consists of straight lines
-    between corners, which are found from left to right. A corner is removed if it lies above the
-    line from the previous corner to the next value (Andrew 1979, "Another efficient algorithm for
-    convex hulls in two dimensions").
+    between corners. A corner is removed if it lies above the line between its neighbors (Andrew
+    1979, "Another efficient algorithm for convex hulls in two dimensions").
     """
     corners: list[tuple[int, float]] = []
     for corner in enumerate(values.tolist()):
@@ -261,6 +240,6 @@ def convex_minorant(values: Floats) -> Floats:
 
 
 def _is_above(corner: tuple[int, float], before: tuple[int, float], after: tuple[int, float]) -> bool:
-    """Return whether a corner lies above the line from the corner before to the corner after it."""
+    """Return whether a corner lies above the line between its two neighbors."""
     (at, height), (start, low), (end, high) = corner, before, after
     return (height - low) * (end - start) > (high - low) * (at - start)

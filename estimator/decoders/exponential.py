@@ -1,10 +1,9 @@
 """The inverse of the exponential mechanism, by weighted least squares from a table.
 
-The table contains the probability of each symbol for each input. It defines linear equations
-between shares and symbol frequencies, which are solved by weighted least squares. The estimate is
-unbiased in every population. If all inputs are equally common, it has the smallest variance of all
-unbiased estimates (Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing:
-estimation theory", section 6.4).
+The table contains the probability of each symbol for each input. The estimate is unbiased in every
+population. If all inputs are equally common, the estimate has the smallest variance of all unbiased
+estimates (Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing: estimation
+theory", section 6.4).
 """
 
 from __future__ import annotations
@@ -22,14 +21,13 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableInverse:
-    """The inverse of any channel whose distribution is given as a table.
+    """The inverse of any channel with its distribution in a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
         decoder: for the share of each input, the score of each symbol, shape (k, m).
-        mean_squares: the mean squared score of a report, shape (k, k). A row is the sender's input,
-            and a column is the input whose share is estimated.
-
+        mean_squares: the mean squared score of a report, shape (k, k). Rows are the sender's input,
+            and columns are the input with the estimated share.
     """
 
     law: Floats
@@ -49,10 +47,9 @@ class TableInverse:
         return shares
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k).
+        """Return the standard error of each share, shape (..., k), above 0.
 
-        It is computed for the valid shares (at least 0, with sum 1) that are nearest to the
-        estimates, and is therefore above 0.
+        The computation replaces the estimates by the nearest valid shares: at least 0, with sum 1.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)
@@ -61,12 +58,13 @@ class TableInverse:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' confidence intervals, each of shape (..., k), within 0..1.
 
-        The interval consists of the shares that a score test does not reject. The test of a
-        hypothetical share uses the largest variance over all populations with this share. With
-        fewer than 50 reports, or if only few reports of some symbol are expected, the score test is
-        too optimistic. At epsilon 8 and 100 reports, for example, its intervals contain some true
-        shares only 84% of the time. In these cases, `bounded_intervals` are used, which are valid
-        for every true share.
+        The interval consists of the shares that a score test does not reject. The test uses the
+        largest variance over all populations with the tested share.
+
+        With few reports, or with few expected reports of some symbol, the score test is too
+        optimistic. At epsilon 8 and 100 reports, its intervals contain some true shares only 84% of
+        the time. In these cases, the intervals come from `bounded_intervals`, and are valid for
+        every true share.
         """
         shares = self.shares(counts, reports)
         own = np.diagonal(self.mean_squares)

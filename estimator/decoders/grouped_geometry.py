@@ -1,10 +1,9 @@
-"""How often reports of texts support cells: the inverse of grouped geometry, for one group.
+"""The inverse of grouped geometry, for one group: how often reports of texts support cells.
 
-A report supports the cells on its hyperplane. It supports a given cell with probability p if the
-cell is one of the sender's, and with a lower probability q if not
-(`client_sdk.protocol.mechanisms.grouped_geometry`). The number of reports of a group that support
-the cell is therefore binomial, as in `support`, and the share of devices with the cell is estimated
-from it. If an answer is a list, the shares of all cells do not add up to 1.
+A report supports the cells on its hyperplane. It supports a cell of the sender with probability p,
+and any other cell with a lower probability q (`client_sdk.protocol.mechanisms.grouped_geometry`).
+The number of reports that support a cell is therefore binomial, as in `support`. If an answer is a
+list, the shares of all cells do not add up to 1.
 """
 
 from __future__ import annotations
@@ -31,10 +30,9 @@ class CellSupport:
     Attributes:
         support: the probabilities p and q, for a cell of the sender and for another cell.
         incidence: the cells that each report supports.
-        points: K, the number of cells, with the dummies that fill up lists.
-        dummies: the number of these dummies, which are the last cells.
+        points: K, the number of cells, including the dummies that fill up lists.
+        dummies: the number of dummies, which are the last cells.
         supported: the number of cells that each report supports.
-
     """
 
     support: Support
@@ -45,15 +43,15 @@ class CellSupport:
 
     @property
     def cells(self) -> int:
-        """The number of cells to which texts are mapped."""
+        """The number of cells without the dummies."""
         return self.points - self.dummies
 
     @property
     def by_chance(self) -> float:
         """The probability that a report supports the cell of a text that nobody has.
 
-        It is an average over all cells to which texts are mapped. If people have fewer texts than a
-        list may contain, it is slightly lower.
+        The result is an average over all cells without the dummies. If people have fewer texts than
+        a list may contain, the true probability is slightly lower.
         """
         of_texts = Fraction(max(1, self.dummies), self.cells)
         return float(self.support.other + (self.support.own - self.support.other) * of_texts)
@@ -62,8 +60,8 @@ class CellSupport:
     def total(self) -> float:
         """The sum of the estimated shares of all K cells, which is the same for every tally.
 
-        It is 1 if an answer is one text. Otherwise, it is below the number of cells of a list,
-        because the cells on a line with two cells of a list have estimates below 0.
+        The sum is 1 if an answer is one text. For lists, the sum is below the number of cells of a
+        list: on a line with two cells of a list, the other cells have estimates below 0.
         """
         return float(self.support.slope * self.supported + self.support.intercept * self.points)
 
@@ -86,9 +84,10 @@ def cell_support(channel: GroupedGeometry) -> CellSupport:
 
 
 GroupSampler = Callable[[Counts, Counts, np.random.Generator], Counts]
-"""A function that draws a tally of one group at random, shape (K,). It takes the group's part of
-each input, shape (inputs,), or (inputs, m) if it has m cells, and the number of devices with each
-input.
+"""A function that draws a random tally of one group, shape (K,).
+
+The first argument is the group's part of each input, shape (inputs,), or (inputs, m) for m cells.
+The second argument is the number of devices with each input.
 """
 
 

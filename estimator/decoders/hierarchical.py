@@ -1,14 +1,14 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
-The range of a number is divided into the nodes of a tree: for instance, into two halves on the
-first level and four quarters on the second. A device draws a level at random. It perturbs the node
-that contains its number on this level, and reports the result. Because each node consists of the
-nodes below it, reports on every level contribute to the same shares. The equations of all levels
-are therefore solved together by weighted least squares. The estimate is unbiased in every
-population. If all inputs are equally common, it has the smallest variance of all unbiased estimates
-(Aitken 1936). Least squares replaces the usual averaging of the estimates of a node and of its
-children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). The two methods
-are equivalent if all nodes of a level have the same noise and are uncorrelated.
+The range of a number is divided into the nodes of a tree: for instance, into halves on the first
+level and quarters on the second. A device draws a level at random. It perturbs the node that
+contains its number on this level, and reports the result.
+
+Weighted least squares solves the equations of all levels together. The estimate is unbiased in
+every population. If all inputs are equally common, the estimate has the smallest variance of all
+unbiased estimates (Aitken 1936). The usual method averages the estimates of a node and of its
+children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). Both methods are
+equivalent if all nodes of a level have the same noise and are uncorrelated.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ class TreeLaw:
     Attributes:
         inputs: k, the number of inputs.
         spans: for each level, the number of inputs in a node.
-        tables: for each level, the probability of each symbol given the node that contains the
-            device's number, shape (nodes, symbols). This includes the probability of drawing the
-            level.
-
+        tables: for each level, the probability of each symbol given the device's node, shape
+            (nodes, symbols). The probability of drawing the level is included.
     """
 
     inputs: int
@@ -48,7 +46,7 @@ class TreeLaw:
 
     @classmethod
     def from_channel(cls, channel: Hierarchical) -> TreeLaw:
-        """Compute the tables of a channel's levels. All levels are equally likely to be drawn."""
+        """Compute the tables of a channel's levels. All levels are equally likely."""
         levels = channel.levels
         tables = tuple(_table(level.channel) / len(levels) for level in levels)
         return cls(channel.inputs, tuple(level.span for level in levels), tables)
@@ -78,7 +76,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the distribution of a channel's symbols. It is cached for other windows."""
+    """Return the distribution of a channel's symbols, with a cache."""
     return TreeLaw.from_channel(channel)
 
 

@@ -1,8 +1,8 @@
 """A table with the functions that decode tallies and draw random tallies, for each mechanism.
 
-The table also contains, for each mechanism, a function for the probability of the full privacy
-loss. A report causes the full loss if it multiplies an observer's odds of the true answer against
-another answer by e^epsilon. All functions use the same integers as the mechanisms.
+The table also has a function for the probability of the full privacy loss. A report causes the full
+loss if it multiplies an observer's odds of the true answer against another answer by e^epsilon. All
+functions use the same integers as the mechanisms.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
 from estimator.decoders.sampling import Blocks, Sampler
 
 REMEMBERED: Final = 16
-"""The number of inverses in the cache. All windows of a metric need the same inverse. A large
-inverse takes tens of megabytes.
-"""
+"""The number of inverses in the cache. A large inverse takes tens of megabytes."""
 
 
 def _everything(_: Channel) -> float:
@@ -45,29 +43,24 @@ def _kept(channel: Any) -> Fraction:  # noqa: ANN401 a channel with a probabilit
 
 
 class Inversion(NamedTuple):
-    """A row of the table, with the functions for one mechanism.
+    """A row of the table: the functions for one mechanism, each called with a channel.
 
     Attributes:
-        inverse: the function that returns a channel's inverse, which maps a tally to the shares of
-            the inputs. None if shares of single inputs are not estimated, as on a grid of numbers.
-        decoder: the function that returns a channel's decoder, which maps a tally to a mean. None
-            if inputs are not points of a grid.
-        law: the function that returns a channel's distribution. None if inputs are not points of a
-            grid.
-        blocks: the function that returns each input's block, which consists of the symbols that are
-            more likely for this input. None unless, given an input, every symbol has one of only
-            two probabilities.
-        sampler: the function that returns a channel's sampler, which draws random tallies. None if
-            the blocks or a table of the distribution are used to draw tallies.
-        extreme: the function that returns the probability of the full privacy loss (see the
-            module), which is the largest one for any pair of answers. The default returns the upper
-            bound 1.
-        likelier: the function that returns the total probability of the symbols that are more
-            likely than others for an input. It is the same for all inputs. None if the other
-            functions suffice.
-        parts: for a mechanism that combines several channels, the function that returns them. Each
-            device draws one of them with equal probabilities. None for other mechanisms.
-
+        inverse: returns the inverse, which maps a tally to the shares of the inputs. None if shares
+            of single inputs are not estimated, as on a grid of numbers.
+        decoder: returns the decoder, which maps a tally to a mean. None if inputs are not points of
+            a grid.
+        law: returns the distribution. None if inputs are not points of a grid.
+        blocks: returns each input's block of more likely symbols. None if symbols have more than
+            two different probabilities for an input.
+        sampler: returns the sampler, which draws random tallies. None if the blocks or a table
+            serve this purpose.
+        extreme: returns the largest probability of the full privacy loss for any pair of answers
+            (see the module). The default is the upper bound 1.
+        likelier: returns the total probability of the more likely symbols for any input. None if
+            the other functions suffice.
+        parts: returns the channels that the mechanism combines. Each device draws one of them with
+            equal probabilities. None for other mechanisms.
     """
 
     inverse: Callable[[Any], Inverse] | None = None
@@ -149,8 +142,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 def inversion_of(channel: Channel) -> Inversion:
     """Return the row of a channel's mechanism in `INVERSIONS`.
 
-    If answers are randomized in two steps, as permanent answers are, it is the row of the second
-    step.
+    For permanent answers, this is the row of the second step.
     """
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
@@ -166,7 +158,6 @@ def inverse_of(channel: Channel) -> Inverse:
 
     Raises:
         TypeError: if the shares of this channel's inputs are not estimated.
-
     """
     inverse = inversion_of(channel).inverse
     if inverse is None:
@@ -177,17 +168,16 @@ def inverse_of(channel: Channel) -> Inverse:
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return the decoder of a channel whose inputs are points of a grid; None for others."""
+    """Return the decoder of a channel. None unless its inputs are points of a grid."""
     decoder = inversion_of(channel).decoder
     return None if decoder is None else decoder(channel)
 
 
 def grid_law(channel: Channel) -> ChannelLaw:
-    """Return the distribution of a channel whose inputs are points of a grid.
+    """Return the distribution of a channel on a grid.
 
     Raises:
         TypeError: if the inputs are not the points of a grid.
-
     """
     law = inversion_of(channel).law
     if law is None:
@@ -196,13 +186,12 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the probability that a report multiplies the odds of the true answer by e^epsilon.
+    """Return the probability of the full privacy loss (see the module).
 
-    These are an observer's odds of the true answer against one other answer. The returned
-    probability is the largest one for any two answers. If answers are sets, the true answer is a
-    set of which one symbol favors as many members as possible. The probability is then that of a
-    single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). Here, r is the largest ratio of a
-    symbol's probabilities under two members.
+    The result is the largest probability for any two answers. If answers are sets, the true answer
+    is a set with as many favored members of a symbol as possible. The result is then the
+    probability for a single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). Here, r is the
+    largest ratio of a symbol's probabilities under two members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:

@@ -1,15 +1,14 @@
 """Decoders of the mean for additive Laplace and Gaussian noise.
 
-A device reports the position of its input on a grid, plus noise. The score of a symbol is the
-position that it names. Gaussian noise is symmetric and never clipped, so the expected score is
-exactly the position of the input.
+A device reports the position of its input on a grid, plus noise. The score of a symbol is its
+position. Gaussian noise is symmetric and never clipped, so the expected score is exactly the
+position of the input.
 
-With Laplace noise, results beyond an end of the range are clipped to this end. The probability of
-the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). For every
-input, the results that are clipped to an end would lie f / (1 - f) positions beyond this end on
-average. The scores of both ends are moved outward by this distance, which makes the expected score
-equal to the input's position again. Because the probabilities are rounded to integer weights, the
-expectation is off by less than one part in 2**32.
+Laplace noise beyond an end of the range is clipped to this end. The probability of the noise falls
+by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). The clipped results would
+lie f / (1 - f) positions beyond the end on average. The scores of both ends are moved outward by
+this distance, which makes them unbiased. The rounding of probabilities to integer weights shifts
+the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The inverse of the mechanism one-of, for which a device answers one of m yes/no questions.
+"""The inverse of the mechanism one-of, for devices that answer one of m yes/no questions.
 
-The questions are, for instance, whether each of m values belongs to a set. The device draws one of
-them at random. Each question's share of yes is estimated from the reports about this question only.
+For instance, the questions are whether each of m values belongs to a set. The device draws a
+question at random. Each share of yes is estimated from the reports about this question only.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True)
 class OneOfShares:
-    """The `Inverse` for m yes/no questions. The share of input i is the share of yes to question i.
+    """The `Inverse` for m yes/no questions. Input i stands for yes to question i.
 
     Attributes:
         metrics: m, the number of questions.
         support: the inverse of a single yes/no question.
-
     """
 
     metrics: int
@@ -32,7 +31,7 @@ class OneOfShares:
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own number
         """Return the unbiased estimate of the share of yes to each question, shape (..., m).
 
-        If no report is about a question, its estimate is 0.5.
+        A question without reports has the estimate 0.5.
         """
         yes, drawn = self._answers(counts)
         shares = self.support.shares(yes, np.maximum(drawn, 1))
@@ -81,8 +80,7 @@ class OneOfShares:
     def _scores(self) -> tuple[float, float]:
         """The scores of a no and of a yes for the share of yes to the reported question.
 
-        They are m times the scores for a single question, because only one report in m is about a
-        given question.
+        Only one report in m is about a given question, so its scores are multiplied by m.
         """
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))

@@ -1,13 +1,13 @@
-"""The decoder of optimal-mean, whose unbiased scores have a small worst-case variance.
+"""The decoder of optimal-mean, with unbiased scores of a small worst-case variance.
 
-The mechanism has several bands. Band i consists of the symbols i to i + width - 1, which are more
-likely than others if a device uses this band. An input (a point of a grid) is rounded at random to
-one of the two nearest bands. Band i + 1 contains the same symbols as band i, except that symbol i +
-width replaces symbol i. Scores are therefore unbiased, after suitable scaling, if the score of
-symbol i + width exceeds that of symbol i by ``steps[i]``, the distance between the inputs of the
-two bands. All other differences between scores can be chosen freely. They are chosen to minimize a
-smooth upper bound on the variance of the scores for the worst input. Every choice is unbiased, so
-it does no harm if two machines choose differently in the last digit.
+Band i consists of the symbols i to i + width - 1. A device that uses this band prefers these
+symbols. An input (a point of a grid) is rounded at random to one of the two nearest bands.
+
+From band i to band i + 1, symbol i + width replaces symbol i. Scores are therefore unbiased, after
+scaling, if symbol i + width scores ``steps[i]`` more than symbol i. This step is the distance
+between the inputs of the two bands. All other differences between scores are free. They minimize a
+smooth upper bound on the variance for the worst input. Every choice is unbiased, so different last
+digits on two machines do no harm.
 """
 
 from __future__ import annotations
@@ -26,31 +26,28 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""The sharpness of the smooth bounds on the largest variance, which are minimized one after
-another. The sharper a bound is, the closer it is to the largest variance. The last one exceeds the
-largest variance by less than 0.1%.
+"""The sharpness of the smooth bounds on the largest variance, in the order of minimization.
+
+The last bound exceeds the largest variance by less than 0.1%.
 """
 
 NEWTON_STEPS: Final = 30
-"""The maximum number of steps of Newton's method at each sharpness. Usually, ten are enough."""
+"""The maximum number of steps of Newton's method at each sharpness. Ten are usually enough."""
 
 SCORE_SCALE: Final = 2**32
-"""The denominator of the fractions to which the freely chosen numbers are rounded."""
+"""The denominator of the free numbers, after rounding them to fractions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimalMeanLaw:
-    """The distribution of symbols, as a product of two linear maps.
-
-    The first map is from inputs to bands, the second from bands to symbols.
+    """The distribution of symbols, as two linear maps: from inputs to bands, then to symbols.
 
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
-        knots: for each band, the input that always uses it, shape (bands,).
-        lower: for each input, the index of the last band whose knot is not above the input, shape
+        knots: for each band, the input that always uses this band, shape (bands,).
+        lower: for each input, the index of the last band with a knot up to the input, shape
             (inputs,).
         parts: the probability that an input uses the next band instead, shape (inputs,).
-
     """
 
     bands: Floats
@@ -83,7 +80,7 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the distribution of a channel's symbols. It is cached for other windows."""
+    """Return the distribution of a channel's symbols, with a cache."""
     return OptimalMeanLaw.from_channel(channel)
 
 
@@ -146,10 +143,10 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 
 
 def _free(channel: OptimalMean) -> Floats:
-    """Return how much each freely chosen number changes each height, shape (symbols, numbers).
+    """Return the effect of each free number on each height, shape (symbols, numbers).
 
-    Each number is added to the heights of one chain, and subtracted from those of the chain with
-    the mirrored symbols. This keeps heights unbiased and symmetric.
+    A number is added to the heights of one chain, and subtracted from those of the mirrored chain.
+    This keeps heights unbiased and symmetric.
     """
     columns = []
     for chain in _chains(channel):
@@ -167,9 +164,8 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
     Args:
         channel: the channel.
-        fixed: the heights if all free numbers are 0, as `_fixed` returns them.
-        free: how much each free number changes each height, as `_free` returns it.
-
+        fixed: the heights from `_fixed`.
+        free: the effects from `_free`.
     """
     table, count = band_law(channel), free.shape[1]
     gap = (channel.heavy - channel.light) / channel.band_total
@@ -205,5 +201,5 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
+    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

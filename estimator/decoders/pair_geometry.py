@@ -1,13 +1,12 @@
 """The inverse of pair geometry: shares of elements, from the number of blocks that contain them.
 
-In this channel, a device pads its set with dummies to m elements, and reports a block of elements
-(`client_sdk.protocol.mechanisms.pair_geometry`). The reported block contains a given element with
-one of two probabilities: a higher one if the element is in the set, and a lower one if not. The
-number of reported blocks that contain the element is therefore binomial, as in `support`.
+A device pads its set with dummies to m elements, and reports a block of elements
+(`client_sdk.protocol.mechanisms.pair_geometry`). The reported block contains an element of the set
+with a higher probability, and any other element with a lower probability. The number of reported
+blocks with an element is therefore binomial, as in `support`.
 
-The probability of a single block, in contrast, depends on which elements occur together in sets. It
-can be computed neither from one element nor from the shares of all elements, so `symbol_law` and
-`expectations` raise errors.
+The probability of a single block depends on which elements occur together in sets. The shares of
+elements do not determine this probability, so `symbol_law` and `expectations` raise errors.
 """
 
 from __future__ import annotations
@@ -36,9 +35,8 @@ class Elements:
 
     Attributes:
         geometry: the orthogonal points of each point of the geometry. A point also stands for a
-            block, which contains the elements whose points are orthogonal to it.
+            block: the elements at its orthogonal points.
         points: the number of the point of each element, shape (k,).
-
     """
 
     geometry: Orthogonality
@@ -67,17 +65,16 @@ class Elements:
 class PairShares:
     """An `Inverse` for padded sets of m elements.
 
-    If one element of each set is drawn at random, an element's share is the share of draws that
-    yield it. An element that is in every set therefore has the share 1 / m, not 1.
+    Let one element of each set be drawn at random. An element's share is its share of these draws.
+    An element of every set therefore has the share 1 / m, not 1.
 
     Attributes:
-        balanced: the inverse to which the methods delegate. The probability that a block contains
-            an element is a linear function of the element's share. It is specified by its values at
-            the shares 0 and 1, although no share exceeds 1 / m.
+        balanced: the inverse behind the methods. It takes the linear function from an element's
+            share to the probability that a block contains the element. Its values at the shares 0
+            and 1 specify the function, although no share exceeds 1 / m.
         lightest: the smallest probability of a block, given any set.
         ratio: the largest probability of a block, given any set, divided by the smallest.
         drawn: m, the number of elements of a padded set.
-
     """
 
     balanced: Balanced
@@ -102,7 +99,7 @@ class PairShares:
         return self.balanced.contrast(weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score: for the true answer's share, and other shares."""
+        """Return the mean squared scores for the true answer's share and for the other shares."""
         return self.balanced.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -116,7 +113,8 @@ class PairShares:
     def chances(self) -> tuple[float, float]:
         """Return two probabilities that a reported block contains a given element.
 
-        The first is for an element that is not in the set, and the second for one that is.
+        * the probability for an element outside the set
+        * the probability for an element of the set
         """
         other, own = self.balanced.support.other, self.balanced.support.own
         return float(other), float(other + (own - other) / self.drawn)
@@ -162,7 +160,7 @@ def sampler(channel: PairGeometry) -> Sampler:
 
 
 def surplus(channel: PairGeometry) -> float:
-    """Return the probability that a device reports a favored block, and otherwise any block."""
+    """Return the probability of a favored block, if devices otherwise report any block."""
     keep, favored = Fraction(channel.keep_numerator, COIN_SCALE), channel.blocks.favored
     return float(keep - (1 - keep) * favored / (channel.symbols - favored))
 
@@ -176,18 +174,17 @@ def point_vectors(channel: PairGeometry, points: Counts) -> Counts:
 
 
 def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator: np.random.Generator) -> Counts:
-    """Return a random tally of devices of which some report a block that their pair favors.
+    """Return a random tally. Some devices report a block that their pair favors.
 
-    A favored block is drawn as `PairGeometry.block` constructs it: the inner products of its vector
-    with the two elements are drawn, and then all its coordinates except two, which follow. A drawn
-    vector of zeros is not a block, and is drawn again.
+    A favored block is drawn as in `PairGeometry.block`: first the inner products of its vector with
+    the two elements, then all coordinates except two, which follow. A vector of zeros is drawn
+    again.
 
     Args:
         channel: the channel.
         pairs: the vectors of the two elements of each of these devices, shape (devices, 2, t).
         others: the number of devices that report any block.
         generator: the source of random numbers.
-
     """
     prime, inverses = channel.prime, sampling.inverses_modulo(channel.prime)
     powers, firsts = sampling.powers_and_firsts(prime, channel.dimension)

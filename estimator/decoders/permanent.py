@@ -1,12 +1,13 @@
 """The inverse of channels with permanent answers, which estimates true answers in two steps.
 
-A device randomizes its true answer once and for all (the permanent step), and randomizes the
-resulting permanent answer again for each report (the instantaneous step). The permanent answer is
-the true answer with probability p, and each other answer with probability q. If a share f of people
-have a certain true answer, the expected share of people with the same permanent answer is q + (p -
-q) f (Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3). The inverse of
-the instantaneous step estimates the shares of permanent answers. A share s of a permanent answer is
-then converted to the share (s - q) / (p - q) of the same true answer.
+A device randomizes its true answer once (the permanent step). It randomizes the resulting permanent
+answer again for each report (the instantaneous step). The permanent answer is the true answer with
+probability p, and each other answer with probability q. If a share f of people has a true answer,
+the expected share with the same permanent answer is q + (p - q) f (Erlingsson, Pihur & Korolova
+2014, section 4; Arcolezi et al. 2023, section 3).
+
+The inverse of the instantaneous step estimates the shares of permanent answers. The share s of a
+permanent answer is then converted to the share (s - q) / (p - q) of the true answer.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class TwoStep:
 
     @property
     def gap(self) -> float:
-        """The factor p - q, by which the permanent step shrinks differences between shares."""
+        """The factor p - q of differences between shares in the permanent step."""
         return self.keep - self.lie
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
@@ -116,13 +117,12 @@ def first_step(channel: Channel) -> Channel:
 def two_step(channel: Channel, second: Inverse) -> Inverse:
     """Return the inverse of a channel with a permanent and an instantaneous step.
 
-    If the inverse of the instantaneous step is a `Support`, each symbol supports only the value
-    that it names. This is also true for both steps together, so the result is a `Support` too.
+    If ``second`` is a `Support`, the result is also a `Support`, because each symbol supports only
+    its own value.
 
     Args:
         channel: the channel with both steps.
         second: the inverse of the instantaneous step.
-
     """
     keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):

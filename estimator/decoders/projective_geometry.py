@@ -2,12 +2,12 @@
 
 Inputs and symbols are points of the projective geometry PG(t-1, q): lines through the origin of a
 vector space of t dimensions over the integers modulo a prime q. The points orthogonal to a point
-form its hyperplane. A device reports points orthogonal to its input more often than other points.
+form its hyperplane. A device prefers points orthogonal to its input.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3. The decoder in that paper is a dynamic program over all vectors. This module
-computes the sums over hyperplanes by Fourier transforms in t - 1 dimensions. Its memory and time
-grow with the number of points, which is smaller than the number of vectors by the factor q - 1.
+computes the sums over hyperplanes by Fourier transforms in t - 1 dimensions. Memory and time grow
+with the number of points, which is about a factor q - 1 below the number of vectors.
 """
 
 from __future__ import annotations
@@ -30,13 +30,11 @@ class Orthogonality:
 
     Attributes:
         inputs: k, the number of inputs, which are the first k points.
-        prime: q, the prime modulo which the vector space is defined.
+        prime: q, the modulus of the vector space.
         firsts: for m from 0 to t, the index of the first point with m coordinates after its leading
             1.
-        multiples: for each point w of PG(t-2, q) and each m from 0 to q - 1, the vector m w as an
-            integer, whose digits to the base q are its coordinates. Rows are points, and columns
-            are values of m.
-
+        multiples: for each point w of PG(t-2, q) (row) and each m from 0 to q - 1 (column), the
+            vector m w as an integer. The coordinates are the digits to the base q.
     """
 
     inputs: int
@@ -71,16 +69,16 @@ class Orthogonality:
     def _sums(self, scores: Floats) -> Floats:
         """Return, for each point, the sum of the scores of the points orthogonal to it.
 
-        The sums are computed for PG(0, q), whose only point is not orthogonal to itself, and then
-        for one more dimension in each round. A round adds a first coordinate: the points are then
-        (0, w), where w is a point of the previous round, and (1, u), where u is any vector. Two
-        vectors are orthogonal if their product is 0 modulo q. The sum over the orthogonal points
-        (0, u) is known from the previous round. The sum over the orthogonal points (1, u) depends
-        only on the product of u and w. A point (0, w) is orthogonal to the points (1, u) for which
-        this product is 0. A point (1, m w) is orthogonal to the points for which it is -1/m. For
-        each w, the scores' Fourier transform is taken at the multiples of w. An inverse transform
-        of the result gives the sums of the scores over all u with the same product. The point (1,
-        0) is orthogonal to all points (0, u), and to no point (1, u).
+        The recursion starts from PG(0, q). Its only point is not orthogonal to itself. Each round
+        adds a first coordinate. The points are then (0, w), for each point w of the previous round,
+        and (1, u), for any vector u. Vectors are orthogonal if their product is 0 modulo q.
+
+        * The sum over the orthogonal points (0, u) is known from the previous round.
+        * The sum over the orthogonal points (1, u) depends only on the product of u and w. A point
+          (0, w) needs the product 0, and a point (1, m w) needs -1/m.
+        * For each w, the scores' Fourier transform is taken at the multiples of w. An inverse
+          transform gives the sums over all u with the same product.
+        * The point (1, 0) is orthogonal to all points (0, u), and to no point (1, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]
@@ -103,8 +101,7 @@ class Orthogonality:
 def inverse(channel: ProjectiveGeometry) -> Balanced:
     """Return the inverse of a channel.
 
-    It is a `Balanced` inverse, because any two values are supported together by the same number of
-    points.
+    It is a `Balanced` inverse: any two values have the same number of points that support both.
     """
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime
@@ -115,6 +112,6 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
+    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

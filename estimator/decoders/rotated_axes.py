@@ -1,12 +1,14 @@
 """The decoder of rotated axes, which rotates the reported axes back and scales their mean.
 
 A device rotates its vector by one of B public random rotations, and reports one of the D coordinate
-axes, with a sign. It prefers the s axes along which the rotated vector is longest (the favored
-axes). The reported axes of each rotation are counted first, so that rotating them back takes one
-Hadamard transform per rotation instead of one per report. The mean of the axes has the direction of
-the mean vector, but is shorter by a factor called the gain. The gain is computed for a uniform
-random rotation. The actual rotations consist of three rounds of signs and transforms, and their
-gain differs by less than 0.1% (docs/research/vectors.md).
+axes, with a sign. It prefers the s favored axes: those with the largest coordinates of the rotated
+vector.
+
+The reported axes of each rotation are counted first. Rotating them back then takes one Hadamard
+transform per rotation instead of one per report. The mean of the axes has the direction of the mean
+vector, but is shorter by a factor: the gain. The gain is computed for a uniform random rotation.
+The actual rotations consist of three rounds of signs and transforms, and their gain differs by less
+than 0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -24,34 +26,33 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The maximum number of blocks of rotations. The differences between blocks show the standard
-error.
+"""The maximum number of blocks of rotations.
+
+The standard error comes from the blocks' differences.
 """
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The fraction to which the gain is reduced by the uniform offset that a device adds to each
-coordinate before it selects the largest ones. It is the correlation of a normal coordinate with the
-same coordinate plus the offset.
+"""The correlation of a normal coordinate with the same coordinate plus a device's uniform offset.
+
+Devices add the offset before selecting the largest coordinates. It reduces the gain by this factor.
 """
 
 GRID_POINTS: Final = 2001
-"""The number of grid points for the integrals in `largest_sum` and `largest_squares`. With twice as
-many points, the integrals change by less than one part in 10**6.
+"""The number of grid points for the integrals in `largest_sum` and `largest_squares`.
+
+With twice as many points, the integrals change by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""The upper end of these integrals, which a normal variable almost never exceeds."""
+"""The upper end of these integrals. A normal variable almost never exceeds this number."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
     """Return the sum of each block's reported axes after rotating them back, shape (blocks, D).
 
-    A block consists of some of the rotations.
-
     Args:
         channel: the channel with the rotations of the tally's window.
         counts: the count or the probability of each symbol, shape (B * 2D,).
-
     """
     of_blocks = np.zeros((min(BLOCKS, channel.rotations), channel.dimension))
     by_direction = counts.reshape(channel.rotations, channel.dimension, 2)
@@ -77,10 +78,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the Walsh-Hadamard transform of each row, not normalized.
-
-    It is computed by two smaller transforms, as matrix products.
-    """
+    """Return the Walsh-Hadamard transform of each row, not normalized."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)
@@ -97,11 +95,10 @@ def _matrix(size: int) -> Floats:
 
 
 def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
-    """Return the random signs, 1 or -1, by which one round multiplies coordinates.
+    """Return the random signs, 1 or -1, of one round, shape (rotations, D).
 
-    A rotation consists of several rounds, each of which multiplies coordinates by signs and then
-    applies a transform. The result has shape (rotations, D). `rotated_axes.signs` in the SDK
-    returns the signs for a single rotation.
+    A rotation consists of several rounds. Each round multiplies coordinates by signs and then
+    applies a transform. `rotated_axes.signs` in the SDK returns the signs for a single rotation.
     """
     dimension = channel.dimension
     head = f"hearsay rotation 1 {channel.window} {dimension}"
@@ -127,13 +124,12 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the gain, which is the expected component of a reported axis along the vector.
+    """Return the gain: the expected component of a reported axis along the vector.
 
     Args:
         dimension: D, the number of dimensions.
         favoured: s, the number of favored axes.
-        keep_numerator: the probability that a favored axis is reported, times `COIN_SCALE`.
-
+        keep_numerator: the probability of reporting a favored axis, times `COIN_SCALE`.
     """
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
@@ -157,10 +153,10 @@ def gain_of(channel: RotatedAxes) -> float:
 def largest_sum(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest absolute coordinates of a random unit vector.
 
-    The sum is first computed for a vector of D normal variables. The number N of absolute values
-    above z has a binomial distribution. The expected sum of the s largest absolute values is the
-    integral of E[min(s, N)] over z from 0 to infinity. This sum is then divided by the expected
-    length of the normal vector, because its length and direction are independent.
+    For a vector of D normal variables, let N be the number of absolute values above z, which is
+    binomial. The expected sum is the integral of E[min(s, N)] over z from 0 to infinity. The result
+    is this sum divided by the expected length of the normal vector. Length and direction are
+    independent.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
@@ -187,8 +183,8 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
     """Return E[min(most, N)], for a binomial N with each success probability, shape (chances,).
 
-    If N is below ``most``, the minimum is N itself. The contribution of this case to the
-    expectation follows from the identity N P(N successes of n) = n p P(N - 1 successes of n - 1).
+    The contribution of N below ``most`` follows from the identity
+    N P(N successes of n) = n p P(N - 1 successes of n - 1).
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

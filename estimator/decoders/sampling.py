@@ -1,13 +1,12 @@
 """Random tallies from their exact distribution, with few draws for many devices.
 
-Devices are independent. The counts of the symbols from all n devices with the same input x are
-therefore a single multinomial draw with n trials and the probabilities P(symbol | x).
+Devices are independent. The reports of all n devices with the same input x are therefore a single
+multinomial draw with n trials and the probabilities P(symbol | x).
 
-In many channels, each input has a block of symbols. All symbols in the block have the same
-probability, and all other symbols have the same smaller probability. A report is then drawn in one
-of two ways: with a certain probability uniformly from all symbols, and otherwise uniformly from the
-block. In a balanced design whose base blocks have different weights, both draws use these weights
-instead of being uniform.
+In many channels, each input has a block of equally likely symbols. All other symbols have the same
+smaller probability. With a certain probability, a report is drawn uniformly from all symbols, and
+otherwise uniformly from the block. In a balanced design with unequal weights of base blocks, both
+draws use these weights.
 """
 
 from __future__ import annotations
@@ -29,23 +28,27 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""A function that takes an array of inputs, and an array with a place in each input's block, from 0
-to size - 1. It returns the symbol at this place of the block. The shapes of the two arrays must be
-compatible (broadcast).
+"""A function that returns the symbol at a place of an input's block.
+
+The arguments are an array of inputs and an array of places, from 0 to size - 1. Their shapes must
+be compatible (broadcast).
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
-"""A function that draws a tally at random. It takes the number of devices with each input, shape
-(k,), and returns the number of reports of each symbol, shape (m,).
+"""A function that draws a random tally.
+
+It takes the number of devices with each input, shape (k,). It returns the number of reports of each
+symbol, shape (m,).
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""The maximum number of probabilities (inputs times symbols) that `by_table` keeps in memory, where
-they take 128 MB. If there are more, they are recomputed for each tally.
+"""The maximum number of probabilities that `by_table` keeps in memory (128 MB).
+
+More probabilities are recomputed for each tally.
 """
 
 DRAWN_AT_ONCE = 2**20
-"""The maximum number of devices or places that are drawn together, in arrays of 8 MB."""
+"""The maximum number of devices or places in a batch, for arrays of 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,10 @@ class Blocks:
 
     Attributes:
         size: the number of symbols in a block.
-        symbol_of: the function that returns the symbol at each place of an input's block. The
-            symbols of a block are distinct.
-        weights: the weights with which symbols are drawn. All symbols are divided into ranges of
-            equal length, one for each weight, and so are the places of a block.
-
+        symbol_of: returns the symbol at each place of an input's block. The symbols of a block are
+            distinct.
+        weights: the weights for drawing symbols. All symbols are divided into ranges of equal
+            length, one for each weight, and so are the places of a block.
     """
 
     size: int
@@ -67,18 +69,18 @@ class Blocks:
 
     @property
     def share_of_first(self) -> Fraction:
-        """The probability of the first place of a block if weights are used."""
+        """The weighted probability of the first place of a block."""
         return self.weights[0] / sum(self.weights) * len(self.weights) / self.size
 
     def drawn(self, number: int) -> Floats:
-        """Return the probability of each of ``number`` symbols or places if weights are used."""
+        """Return the weighted probability of each of ``number`` symbols or places."""
         total = sum(self.weights) * number / len(self.weights)
         chances = np.array([float(weight / total) for weight in self.weights])
         return np.repeat(chances, number // len(self.weights))
 
 
 def of_names(_: Channel) -> Blocks:
-    """Return the blocks of a channel whose symbols are its inputs: each block is one symbol."""
+    """Return the blocks of a channel with its inputs as symbols: each block is one symbol."""
     return Blocks(1, lambda given, _: given)
 
 
@@ -88,7 +90,7 @@ def of_square_wave(channel: SquareWave) -> Blocks:
 
 
 def of_block_design(channel: BlockDesign) -> Blocks:
-    """Return the blocks of a block design, which are the symbols that support an input.
+    """Return the blocks of a block design: the symbols that support an input.
 
     (A block of the design is a set of inputs; a block here is a set of symbols.)
     """
@@ -110,7 +112,7 @@ def of_geometry(channel: ProjectiveGeometry) -> Blocks:
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
     """Return a function that finds the points orthogonal to inputs.
 
-    It computes for arrays what ``ProjectiveGeometry.perturb`` computes for one input.
+    For arrays, it computes the same as ``ProjectiveGeometry.perturb`` for one input.
     """
     prime = channel.prime
     powers, firsts = powers_and_firsts(prime, channel.dimension)
@@ -171,16 +173,14 @@ def _first_symbol(blocks: Blocks) -> int:
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
     """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
-    For an input with many such devices, the number of devices at each place of the block is drawn.
-    For an input with few such devices, a place is drawn for each device instead, unless weights
-    differ.
+    For an input with many such devices, the number of devices at each place is drawn. For an input
+    with few devices, a place is drawn for each device instead, unless weights differ.
 
     Args:
         tally: the count of each symbol, which is changed.
         kept: the number of these devices for each input.
         blocks: the blocks of the channel.
         generator: the source of random numbers.
-
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)
@@ -266,7 +266,7 @@ def by_metric(channel: OneOf) -> Sampler:
     """Return a sampler for devices that each answer one of m yes/no questions.
 
     The sampler takes the number of devices with a true no and with a true yes for each question,
-    shape (2 m,). A device is counted only for the question that it answers.
+    shape (2 m,). A device counts only for the question that it answers.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

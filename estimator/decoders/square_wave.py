@@ -1,10 +1,9 @@
 """The decoder and the symbol distribution of the mechanism square-wave, in O(k) steps.
 
-A device whose input is x reports one of the symbols x to x + width - 1 more often than the others.
-The expected symbol is therefore a linear function of the input, and a linear function of the symbol
-is an unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
-differential privacy", section III.B, lemma 1). The module `estimator.likelihood.histogram`
-estimates the distribution of the inputs.
+A device with input x prefers the symbols x to x + width - 1. The expected symbol is therefore a
+linear function of the input, and a linear function of the symbol is an unbiased score (Wang et al.
+2019, "Collecting and analyzing multidimensional data with local differential privacy", section
+III.B, lemma 1). The module `estimator.likelihood.histogram` estimates the distribution of inputs.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from estimator.statistics.arrays import Floats
 def scores(channel: SquareWave) -> list[Fraction]:
     """Return the exact unbiased score of each symbol.
 
-    Inputs are 0 to inputs - 1. The expected score of a report with input x is x / (inputs - 1),
-    from 0 to 1. A single score may lie far outside 0..1.
+    The expected score of a report with input x is x / (inputs - 1). A single score may lie far
+    outside 0..1.
     """
     numerators, denominator = _parts(channel)
     return [Fraction(numerator, denominator) for numerator in numerators]
 
 
 def float_scores(channel: SquareWave) -> Floats:
-    """Return the nearest float of each of the `scores`."""
+    """Return the `scores` as floats."""
     numerators, denominator = _parts(channel)
     return np.array([numerator / denominator for numerator in numerators])
 
@@ -102,5 +101,5 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
+    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

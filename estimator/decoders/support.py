@@ -1,12 +1,11 @@
-"""The inverses of balanced channels, which count how many reports support each value.
+"""The inverses of balanced channels, which count the reports that support each value.
 
-Each symbol supports some of the values: for instance, in randomized response, a symbol supports the
-value that it names. In a balanced channel, a report supports a value with probability p if the
-value is the sender's answer, and with probability q if not. If n people are sampled independently,
-the number of reports that support a value is therefore binomial with probability P = q + (p - q) f.
-Here, f is the share of people who have the value. The shares of other values do not matter. Wang,
-Blocki, Li & Jha 2017, "Locally differentially private protocols for frequency estimation", section
-3, call such protocols pure.
+Each symbol supports some of the values. In randomized response, for instance, a symbol supports the
+value that it names. In a balanced channel, a report supports the sender's answer with probability
+p, and any other value with probability q. Let f be the share of people with a value, and n the
+number of reports. The number of reports that support the value is binomial with probability
+P = q + (p - q) f. The shares of other values do not matter. Wang, Blocki, Li & Jha 2017, "Locally
+differentially private protocols for frequency estimation", section 3, call such protocols pure.
 """
 
 from __future__ import annotations
@@ -27,12 +26,13 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
-"""The maximum number of symbols for which support is counted with a table of the values that each
-symbol supports. Such a table takes at most half a megabyte, and is faster than Fourier transforms.
+"""The maximum number of symbols for counting support with a table.
+
+Such a table takes at most half a megabyte, and is faster than Fourier transforms.
 """
 
 REMEMBERED = 16
-"""The number of tables in the cache. All windows of a metric need the same table."""
+"""The number of tables in the cache."""
 
 
 Numbers = TypeVar("Numbers", Floats, Counts)
@@ -42,15 +42,14 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 class Support:
     """The probabilities with which a report supports the sender's answer and another value.
 
-    For channels in which a symbol supports only the value that it names, this class is also the
-    `Inverse`. The counts of symbols are then the numbers of supporting reports.
+    If each symbol supports only its own value, this class is also the `Inverse`. The counts of
+    symbols are then the numbers of supporting reports.
 
     Attributes:
         own: p, the probability that a report supports the sender's answer.
         other: q, the probability that a report supports one particular other value; below p.
         slope: 1 / (p - q). The estimated share is slope * (frequency of support) + intercept.
-        intercept: -q / (p - q), the estimated share of a value that no report supports.
-
+        intercept: -q / (p - q), the estimated share of a value without support.
     """
 
     own: Fraction
@@ -66,21 +65,19 @@ class Support:
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each value's share, shape (..., k).
 
-        An estimate may lie outside 0..1. It is never clipped, because clipping would bias it.
+        An estimate may lie outside 0..1. Clipping would bias the estimate.
 
         Args:
             counts: the number of reports that support each value, shape (..., k).
             reports: n, the number of all reports, at least 1.
-
         """
         return float(self.slope) * (counts / reports) + float(self.intercept)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k).
+        """Return the standard error of each share, shape (..., k), above 0.
 
-        The standard error is sqrt(P (1 - P) / n) / (p - q), where P is the observed frequency of
-        support, clipped to the possible range q..p. It is therefore above 0 even if no report, or
-        every report, supports the value.
+        The standard error is sqrt(P (1 - P) / n) / (p - q). P is the observed frequency of support,
+        clipped to the possible range q..p.
         """
         frequency = np.clip(counts / reports, float(self.other), float(self.own))
         errors: Floats = float(self.slope) * np.sqrt(frequency * (1 - frequency) / reports)
@@ -89,8 +86,8 @@ class Support:
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
         """Convert intervals of the frequency of support to intervals of the shares.
 
-        The returned ends are clipped to 0..1. No interval is empty: an interval entirely below 0
-        becomes 0 to 0, and an interval entirely above 1 becomes 1 to 1.
+        The ends are clipped to 0..1. No interval is empty: an interval below 0 becomes 0 to 0, and
+        an interval above 1 becomes 1 to 1.
         """
         slope, intercept = float(self.slope), float(self.intercept)
         low, high = (
@@ -113,7 +110,7 @@ class Support:
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the scores of reports that do not support a value, and of reports that do.
 
-        Each is an array of shape (1,), because the scores are the same for all values.
+        Each is an array of shape (1,), because all values have the same scores.
         """
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
@@ -132,7 +129,7 @@ class Incidence(Protocol):
     """Sums over the values that a symbol supports, and over the symbols that support a value."""
 
     def __hash__(self) -> int:
-        """Return a hash, because these objects are keys of a cache of tables."""
+        """Return a hash for caches."""
 
     def of_values(self, scores: Floats) -> Floats:
         """Return, for each value, the sum of the scores of symbols that support it."""
@@ -143,7 +140,7 @@ class Incidence(Protocol):
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return an array that is 1 where a symbol supports a value, otherwise 0, shape (k, m)."""
+    """Return a table of 1 where a symbol supports a value, and otherwise 0, shape (k, m)."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
@@ -168,17 +165,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced channel whose symbols support several values.
+    """The inverse of a balanced channel with symbols that support several values.
 
-    Balanced means that any two values are supported together by the same number of symbols.
+    Any two values have the same number of symbols that support both.
 
     Attributes:
-        support: the probability that a report supports the sender's answer, and that it supports
-            another value.
+        support: the probabilities that a report supports the sender's answer, and another value.
         block: the distribution of the symbols.
         incidence: the sums over the values that a symbol supports, and over the symbols that
             support a value.
-
     """
 
     support: Support
@@ -227,14 +222,12 @@ class Balanced:
 def support_counts(incidence: Incidence, counts: Counts) -> Counts:
     """Return the number of reports that support each value, shape (..., k).
 
-    If there are many symbols, these numbers are computed by Fourier transforms, and are then
-    rounded to integers. Beyond about 10**13 reports, the last digits are no longer exact, but the
-    noise in a tally is far larger than this error.
+    With many symbols, Fourier transforms compute these numbers. Beyond about 10**13 reports, the
+    last digits are no longer exact, but the noise in a tally is far larger.
 
     Args:
         incidence: the values that each symbol supports.
         counts: the number of reports of each symbol, shape (..., m).
-
     """
     symbols, floats = counts.shape[-1], counts.astype(np.float64)
     table = _table(incidence, symbols) if symbols <= FEW_SYMBOLS else None
@@ -260,13 +253,11 @@ def binary_support(channel: Channel) -> Support:
 def k_ary_support(channel: Channel) -> Support:
     """Return the probability p of the true answer, and q = (1 - p) / (k - 1) of each other one.
 
-    A symbol supports only the value that it names. A device reports the true value with probability
-    p, and each of the k - 1 other values with the same probability q (Kairouz, Bonawitz & Ramage
-    2016, section 3).
+    Source: Kairouz, Bonawitz & Ramage 2016, section 3.
     """
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the probability of the full privacy loss, as `inversions.extreme_of` defines it."""
+    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
     return float(channel.keep_numerator / COIN_SCALE)  # for rotated axes: opposite vectors favor disjoint axes

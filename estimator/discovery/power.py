@@ -1,13 +1,16 @@
-"""The probability that a text with a given share of people is found.
+"""The probability of finding a text with a given share of people.
 
-To be found, a text must first survive the levels of the search: at each level, up to the length of
-the text, its prefix must be among the best ones. Then the text must be confirmed by the groups of
-devices that were not used for these levels. Three assumptions simplify the computation: the numbers
-of supporting reports are normally distributed, two texts never have the same hash, and the text
-shares no prefix with other texts, which is the worst case.
+At each level of the search, up to the length of the text, the text's prefix must be among the best
+prefixes. The groups of devices that were not used for these levels must then confirm the text.
 
-`made_up_reports` estimates how many fabricated reports are needed so that a text is listed although
-it is nobody's answer.
+Three assumptions simplify the computation:
+
+* The numbers of supporting reports are normally distributed.
+* Two texts never have the same hash.
+* The text shares no prefix with other texts, which is the worst case.
+
+`made_up_reports` estimates the number of fabricated reports that make the search list a text that
+nobody has.
 """
 
 from __future__ import annotations
@@ -30,38 +33,36 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""A plan shows the smallest share that a text needs to be found with this probability."""
+"""The probability of finding a text, for the smallest share in a plan."""
 
 SHORT: Final = 6
-"""The number of letters of a short text, for which plans show the smallest share. Longer texts must
-survive more levels.
-"""
+"""The number of letters of a short text in plans. Longer texts must survive more levels."""
 
 RANK: Final = 16
-"""The assumed rank of a barely detectable text among the candidates of its level: 15 candidates
-have more evidence. The lower a candidate ranks, the more support it needs to be confirmed.
+"""The assumed rank of a barely detectable text among the candidates of its level.
+
+The lower a candidate ranks, the more support it needs.
 """
 
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""The number of grid points on which `_passed` computes the distribution of a running sum. The grid
-covers eight standard errors on either side of 0.
+"""The number of grid points in `_passed`.
+
+The grid covers eight standard errors on either side of 0.
 """
 
 _FARTHEST: Final = 9.0
-"""A standard normal variable exceeds this size with a probability below the rounding error of a
-float.
-"""
+"""The largest considered size of a standard normal variable. Rounding errors exceed the rest."""
 
 _MOST_REPORTS: Final = 1e12
 
 
 class Power:
-    """The probabilities of finding texts, for the definition and the channel of one question."""
+    """The probabilities of finding texts, for the definition and the channel of one metric."""
 
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
-        """Compute what all methods need: the groups, and how likely a report supports a cell."""
+        """Prepare the groups, and the probabilities that a report supports a cell."""
         self._domain, self._support = domain, cell_support(channel).support
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
 
@@ -69,10 +70,9 @@ class Power:
         """Return the probability that a text with a given share is found and confirmed.
 
         Args:
-            share: the share of people who have the text, above 0.
+            share: the share of people with the text, above 0.
             letters: the number of letters of the text, at least 0.
             reports: the number of reports in the tally.
-
         """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         levels = self._groups[:-CONFIRMING]
@@ -88,9 +88,9 @@ class Power:
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a text's share lies above 0.
+        """Return the probability that the interval of a requested text's share lies above 0.
 
-        The analyst has requested the share of this text. Arguments are as for `chance_to_find`.
+        Arguments are as for `chance_to_find`.
         """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
@@ -99,39 +99,38 @@ class Power:
     def least_share(self, letters: int, reports: float) -> float | None:
         """Return the smallest share of a text that is found with probability `OFTEN`.
 
-        Return None if not even a text that all people have would be found so often.
+        Return None if even the share 1 is too small.
         """
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest shares with which a short and a long text are found often enough.
+        """Return the smallest shares of a short and a long text that the search often finds.
 
-        Often enough is with probability `OFTEN`. If answers are lists of texts, a share is that of
-        the devices whose list contains the text.
+        "Often" means with probability `OFTEN`. If answers are lists of texts, a share is the share
+        of devices with the text in their list.
         """
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         return tuple(LeastShare(letters, self.least_share(letters, reports)) for letters in lengths)
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return the number of reports that are needed to find a text with probability `OFTEN`.
+        """Return the number of reports for finding a text with probability `OFTEN`.
 
-        Return None if more than `_MOST_REPORTS` would be needed.
+        Return None above `_MOST_REPORTS`.
         """
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the number of reports needed to show with probability `OFTEN` that a text occurs.
+        """Return the number of reports for a positive interval with probability `OFTEN`.
 
-        The analyst has requested the share of this text, so the text need not be found. Return None
-        if more than `_MOST_REPORTS` would be needed.
+        The interval is that of a requested text's share. Return None above `_MOST_REPORTS`.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
-        """Return the probability that support for a text's cell is clearly above chance.
+        """Return the probability that support for a text's cell exceeds chance by ``deviations``.
 
-        Chance is the number of supporting reports expected if nobody had the text. Clearly means by
-        at least ``deviations`` standard errors.
+        Chance is the expected number of supporting reports if nobody has the text. The unit of
+        ``deviations`` is the standard error.
         """
         own, other = float(self._support.own), float(self._support.other)
         supported, chance = other + (own - other) * share, other
@@ -140,48 +139,42 @@ class Power:
 
 
 def least_sums(sizes: Sequence[int]) -> list[float]:
-    """Return, for each level, the least evidence that a prefix needs to survive the level.
+    """Return, for each level, the least evidence for surviving the level.
 
-    The evidence is a sum over all levels so far: by how many standard errors the support for the
-    prefix exceeds chance. It must be so large that, if all prefixes of this length were tried, only
-    `SURVIVORS` of them would be expected to reach it by chance.
+    The evidence is a sum over all levels so far. For each level, it counts the standard errors by
+    which the prefix's support exceeds chance. Among all possible prefixes, only `SURVIVORS` are
+    expected to reach the least evidence by chance.
 
     Args:
         sizes: the number of bits of a prefix at each level.
-
     """
     return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
 
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return by how many standard errors the support for a prefix must exceed chance to survive.
-
-    ``bits`` is the number of bits of the prefix.
-    """
+    """Return the standard errors above chance that let a prefix of this many bits survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return by how many standard errors a text's support must exceed chance to confirm it.
+    """Return the standard errors above chance that confirm a text.
 
-    ``levels_left`` is 1 if the text was found at the last level, 2 if at the level before it, and
-    so on.
+    ``levels_left`` is 1 if the last level found the text, 2 for the level before it, and so on.
     """
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a running sum of normal numbers is always large enough.
+    """Return the probability that a running sum of normal numbers always reaches its bar.
 
     Each number has the variance 1.
 
     Args:
         means: the mean of each number.
-        bars: for each number, the value that the sum up to this number must reach.
-
+        bars: the minimum of the sum, after each number.
     """
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
     kernel, density = _kernel(len(means)), np.zeros(_POINTS)
@@ -203,9 +196,9 @@ def _kernel(levels: int) -> Floats:
 
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:
-    """Return the smallest argument, up to ``most``, for which ``chance`` is at least `OFTEN`.
+    """Return the smallest argument, up to ``most``, with a ``chance`` of at least `OFTEN`.
 
-    ``chance`` must rise with its argument. Return None if it is too small even for ``most``.
+    ``chance`` must rise with its argument. Return None if there is no such argument.
     """
     return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
@@ -215,26 +208,24 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly how many fabricated reports cause a text to be listed that nobody has.
+    """Return roughly the number of fabricated reports that make the search list a text of nobody.
 
-    All fabricated reports support the same short text. With the returned number of reports, the
-    text is listed in half of all attempts.
+    All fabricated reports support the same short text. The search then lists the text in half of
+    all attempts.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return how many fabricated reports of each group cause a text to be listed, shape (groups,).
+    """Return the number of fabricated reports in each group for `made_up_reports`, shape (groups,).
 
     Attackers can choose the group and the symbol of each fabricated report. They need enough
-    reports in the group of each level up to the length of the text. They also need enough reports
-    in all groups that confirm the text, because the text would be listed as unclear if these groups
-    contradicted each other.
+    reports in the group of each level up to the length of the text, and in all groups that confirm
+    the text. If these groups contradicted each other, the text would be listed as unclear.
 
     Args:
-        domain: the kind of the question, with ``discover = true``.
+        domain: the kind of the metric, with ``discover = true``.
         tables: the reports of the groups.
-
     """
     sizes, reports = [group.bits for group in domain.groups(tables.law.points)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)

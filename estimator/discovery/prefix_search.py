@@ -1,23 +1,20 @@
 """A search for candidate texts in a tally, level by level.
 
-A text is a string of bits. Each level of the search has a group of devices, which report on
-prefixes of a certain number of bits: the group's public hash function maps each prefix to one of K
-cells, and a report supports the cell of the device's text more often than others. Each level tries
-all continuations of the prefixes found so far, looks up how many reports support their cells, and
-keeps the best ones, which are said to survive the level. A surviving prefix becomes a candidate if
-it is a whole text.
+A text is a string of bits. Each level of the search has a group of devices. The group reports on
+prefixes of a certain number of bits: its public hash function maps each prefix to one of K cells. A
+device's report prefers the cell of its own text. Each level tries all continuations of the prefixes
+found so far. It keeps the continuations with the most support, the survivors. A survivor that is a
+whole text becomes a candidate.
 
 Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
-The evidence of earlier levels counts too: exactly one continuation of a prefix is assumed to be
-right, so the probability of the prefix is divided equally among its continuations. A prefix with
-little evidence at one level can therefore recover at the next level, and the continuations of a
-very common prefix do not displace all others. Fano 1963, "A heuristic discussion of probabilistic
-decoding", ranks the paths of a code in this way.
+The evidence of earlier levels counts too. Exactly one continuation of a prefix is assumed to be
+right, so the continuations share the probability of the prefix equally. A prefix with little
+evidence at one level can therefore recover at the next level. The continuations of a very common
+prefix do not displace all others. Fano 1963, "A heuristic discussion of probabilistic decoding",
+ranks the paths of a code in this way.
 
-The continuations of a prefix are all patterns of its next bits that can occur in a text.
-
-Texts have more bits than machine integers. They are stored in arrays as integers of several limbs
-(machine words), because processing them one by one would take seconds.
+Texts have more bits than machine integers. Arrays store them as integers of several limbs (machine
+words), because processing texts one by one would take seconds.
 """
 
 from __future__ import annotations
@@ -37,52 +34,53 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The number of prefixes that survive a level. With fewer, fewer texts would be found. With more,
-hardly any more texts would be found.
-"""
+"""The number of prefixes that survive a level. More survivors would find hardly any more texts."""
 
 CANDIDATES: Final = 128
-"""The maximum number of candidates of a level. With a larger maximum, hardly any more texts would
-be found, but more candidates would be in the cell of a common text by chance.
+"""The maximum number of candidates of a level.
+
+More candidates would find hardly any more texts, but more of them would share the cell of a common
+text by chance.
 """
 
 MARGIN: Final = 3.0
-"""The number of standard errors by which the support for a barely detectable text exceeds chance in
-one group. Evidence compares the hypothesis of such a text with that of chance. A prefix has about a
-thousand continuations, of which about one exceeds this margin by chance alone.
+"""The assumed support for a barely detectable text in one group, in standard errors above chance.
+
+Evidence compares the hypothesis of such a text with that of chance. A prefix has about a thousand
+continuations. About one of them exceeds this margin by chance.
 """
 
 EXPECTED: Final = 32
-"""The assumed number of common texts' prefixes at the first level. With four times this number, or
-a quarter of it, the search finds equally many texts.
+"""The assumed number of common texts' prefixes at the first level.
+
+With four times this number, or a quarter of it, the search finds equally many texts.
 """
 
 RISK: Final = tail_of(1)
-"""The maximum probability that, because of noise, any text is listed that is nobody's answer: half
-of 5%. The other half is reserved for texts that are listed because they share the cells of common
-texts.
+"""The maximum probability that noise lists any text of nobody: half of 5%.
+
+The other half is for texts that share the cells of common texts.
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes whose continuations are looked up together, in arrays of some megabytes.
-"""
+"""The number of prefixes in a batch, for arrays of some megabytes."""
 
 _FIELDS: Final = 4
-"""The number of fields of a survivor in `_survivors`: its evidence, the index of its prefix, the
-bits that follow the prefix, and whether the text has ended.
+"""The number of fields of a survivor in `_survivors`.
+
+The fields are the evidence, the index of the prefix, the next bits, and whether the text has ended.
 """
 
 
 class CandidateText(NamedTuple):
-    """A candidate text, which must still be confirmed.
+    """A candidate text, before its confirmation.
 
     Attributes:
-        number: the text as an integer, with equally many bits for each letter. It has as many
-            letters as the longest possible text.
-        found_by: the number of groups that were used to find the text. For instance, if it is 3,
-            the text was found with the groups 0, 1 and 2.
+        number: the text as an integer, with equally many bits for each letter and the length of the
+            longest possible text.
+        found_by: the number of groups that found the text. For instance, 3 means the groups 0, 1
+            and 2.
         risk: the maximum probability that the text is confirmed although nobody has it.
-
     """
 
     number: int
@@ -99,12 +97,11 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     half of the rest, and so on. Within a level, the second-best candidate gets half of the best
     candidate's risk, the third-best a third, and so on.
 
-    The probability that noise causes any text to be listed is therefore at most `RISK`. The proof:
-    the groups up to a level determine the level's candidates, their order and their risks, and only
-    later groups confirm the candidates. The later groups consist of other devices, so their reports
-    are independent of the selection of candidates. Each candidate therefore passes with a
-    probability of at most its risk, whatever earlier groups reported. The probability that any
-    candidate passes is at most the sum of the risks.
+    The probability that noise lists any text is therefore at most `RISK`. Proof: The groups up to a
+    level determine the level's candidates, their order and their risks. Only later groups confirm
+    the candidates. They consist of other devices, so their reports are independent of the
+    selection. Each candidate passes with a probability of at most its risk. The probability that
+    any candidate passes is at most the sum of the risks.
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.law.points)[:-CONFIRMING]
@@ -120,7 +117,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 
 
 def risks_of(candidates: int, levels_left: int) -> list[float]:
-    """Return the risk of each candidate of a level, as `candidates_of` explains, the best first.
+    """Return the risk of each candidate of a level (see `candidates_of`), the best first.
 
     ``levels_left`` is 1 for the last level, 2 for the level before it, and so on.
     """
@@ -130,13 +127,12 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The prefixes that survived the previous level and do not contain the end of their text.
+    """The survivors of the previous level without the end of their text.
 
     Attributes:
-        numbers: the prefixes as integers, with zeros in place of the bits that follow.
+        numbers: the prefixes as integers, with zeros in place of later bits.
         beliefs: the logarithm of the probability that a common text begins with each prefix, shape
             (prefixes,).
-
     """
 
     numbers: TextNumbers
@@ -147,11 +143,10 @@ class _Survivors(NamedTuple):
     """The prefixes that survived a level, the best first.
 
     Attributes:
-        numbers: the prefixes as integers, with zeros in place of the bits that follow.
+        numbers: the prefixes as integers, with zeros in place of later bits.
         ended: whether each prefix contains the end of its text, shape (survivors,).
         evidence: the logarithm of the odds that a common text begins with each prefix, shape
             (survivors,).
-
     """
 
     numbers: TextNumbers
@@ -169,13 +164,11 @@ class _Level(NamedTuple):
     """One level of the search.
 
     Attributes:
-        kind: the kind of the question.
+        kind: the kind of the metric.
         tables: the reports of the groups.
         place: the index of the group that reports on this level, from 0.
-        prefixes: the prefixes that survived the previous level, without those that contain the end
-            of their text.
+        prefixes: the survivors of the previous level without the end of their text.
         known: the number of bits in each of these prefixes.
-
     """
 
     kind: Text
@@ -189,10 +182,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.law.points)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield batches of prefixes that have the same continuations.
-
-        Each batch consists of the indices of the prefixes, and their continuations.
-        """
+        """Yield batches of prefix indices, each with the common continuations of its prefixes."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -204,7 +194,7 @@ class _Level(NamedTuple):
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
         """Return the cell of each continuation of some prefixes, shape (prefixes, continuations).
 
-        ``hashed`` contains the hash of each prefix, and ``ways`` the continuations that they share.
+        ``hashed`` contains the hash of each prefix, and ``ways`` their common continuations.
         """
         added = ways.bits * self.group.multipliers[1] % MODULUS
         sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
@@ -215,8 +205,8 @@ class _Level(NamedTuple):
     def evidence(self) -> Floats:
         """Return the evidence of the group's reports for a text in each cell, shape (cells,).
 
-        It is a log-likelihood ratio: it compares the hypothesis that the support for the cell is
-        expected to exceed chance by `MARGIN` standard errors with the hypothesis that it is chance.
+        The evidence is the log-likelihood ratio of two hypotheses. Under the first, the support
+        exceeds chance by `MARGIN` standard errors. Under the second, the support is chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.law.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))
@@ -241,9 +231,9 @@ def _survivors(level: _Level) -> _Survivors:
 
 
 def _least(evidence: Floats) -> float:
-    """Return the smallest evidence with which a continuation is among the best `SURVIVORS`.
+    """Return the smallest evidence among the best `SURVIVORS` continuations.
 
-    If there are fewer continuations than this, all survive, and the result is minus infinity.
+    With fewer continuations, all survive, and the result is minus infinity.
     """
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
@@ -259,12 +249,11 @@ def _best(survivors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continuations:
-    """The patterns of bits that can follow a prefix that is not yet a whole text.
+    """The patterns of bits that can follow a prefix.
 
     Attributes:
         bits: the patterns, as integers in rising order.
         ended: for each pattern, whether it ends the text.
-
     """
 
     bits: Counts
@@ -275,11 +264,10 @@ class Continuations:
         """Return the patterns of ``step`` bits that can follow a prefix.
 
         Args:
-            domain: the kind of the question.
-            begun: if the prefix ends within a letter, the bits of this letter that it contains.
+            domain: the kind of the metric.
+            begun: the bits of the last letter, if the prefix ends within this letter.
             begun_bits: the number of these bits.
             step: the number of bits that follow.
-
         """
         patterns = np.arange(1 << step, dtype=np.int64)
         letters, left = (begun << step) + patterns, begun_bits + step
@@ -302,8 +290,7 @@ class GroupTables:
         reports: the number of reports in each group, shape (groups,).
         supported: the number of reports of each group that support each cell, shape (groups,
             cells).
-        law: how often reports support cells.
-
+        law: the probabilities that reports support cells.
     """
 
     reports: Counts
@@ -312,7 +299,7 @@ class GroupTables:
 
     @classmethod
     def from_counts(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
-        """Count the support for each cell in a tally, shape (symbols,), group by group."""
+        """Count the support for each cell in a tally, shape (symbols,)."""
         law = cell_support(channel)
         by_group = counts.reshape(len(channel.weights), channel.inputs)
         # one group at a time, because transforming all groups together would take ten times the
@@ -323,14 +310,13 @@ class GroupTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextNumbers:
-    """Texts as integers, or prefixes of texts with zeros in place of the bits that follow.
+    """Texts or prefixes as integers, with zeros in place of later bits.
 
     Attributes:
-        kind: the kind of the question, which defines the number of bits of a text.
+        kind: the kind of the metric, which defines the number of bits of a text.
         limbs: the parts (limbs) of each integer, of `LIMB_BITS` bits each, the lowest first, shape
-            (limbs, texts). One more limb of zeros follows, so that a range of bits may begin in any
-            limb and end in the next.
-
+            (limbs, texts). The last limb is zero, so a range of bits may end one limb later than it
+            begins.
     """
 
     kind: Text
@@ -338,7 +324,7 @@ class TextNumbers:
 
     @classmethod
     def from_numbers(cls, domain: Text, numbers: Sequence[int]) -> TextNumbers:
-        """Return texts, given as Python integers, in the form of limbs."""
+        """Convert Python integers to limbs."""
         limb = (1 << LIMB_BITS) - 1
         starts = range(0, domain.bits + LIMB_BITS + 1, LIMB_BITS)
         limbs = [[number >> start & limb for number in numbers] for start in starts]
@@ -361,9 +347,10 @@ class TextNumbers:
         return both & (1 << width) - 1
 
     def hashed(self, group: Group) -> Counts:
-        """Return the group's hash of each text: of the leading bits that the group reports on.
+        """Return the group's hash of each text.
 
-        `Group.hashed` in the SDK computes the same for a single text.
+        The hash covers the leading bits that the group reports on. `Group.hashed` in the SDK
+        computes the same for a single text.
         """
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
@@ -373,7 +360,7 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return how many leading bits contain each text's letters and the mark of its end."""
+        """Return the number of leading bits with each text's letters and the mark of its end."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))
@@ -384,9 +371,8 @@ class TextNumbers:
 
         Args:
             places: the indices of these integers.
-            bits: the bits to put into each of them, at most `LIMB_BITS` bits.
+            bits: the new bits of each integer, at most `LIMB_BITS` bits.
             start: the position of the lowest of these bits.
-
         """
         limbs, (place, inside) = self.limbs[:, places], divmod(start, LIMB_BITS)
         added = bits << inside

@@ -1,16 +1,14 @@
 """The far tails of the errors of texts' shares, for tests among many texts.
 
-A reported symbol supports some of the cells to which texts are hashed. The estimated share of a
-text is a linear function of a count: the number of reports that support the text's cells. If people
-are sampled independently, this count is binomial (`estimator.discovery.texts`). If many texts are
-tested together, a change is significant only if it is many standard errors from 0. So far from the
-center, a binomial distribution can have heavier tails than a normal one.
+The estimated share of a text is a linear function of the number of reports that support the text's
+cells. This number is binomial (`estimator.discovery.texts`). If many texts are tested together, a
+change is significant only at many standard errors from 0. There, a binomial distribution can have
+heavier tails than a normal distribution.
 
-This module computes by how much errors must be widened for this reason: the distance from an
-estimate to its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit.
-Both limits are computed with the small error probability that each of all the tests may have. At
-the smaller distances that matter if fewer texts are tested, the ratio is smaller, because the
-effect of skewness grows with the distance. The widened errors are then larger than necessary.
+This module computes factors for widening the errors. A factor is the distance from an estimate to
+its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit. Both limits
+use the small error probability of each test. With fewer tests, the true ratio is smaller, because
+the effect of skewness grows with the distance.
 """
 
 from __future__ import annotations
@@ -26,12 +24,13 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance, tail_of, z_of
 
 _POINTS: Final = 65
-"""The number of shares from 0 to 1 for which `TextTails.widenings` computes ratios of distances."""
+"""The number of shares from 0 to 1 for computing ratios of distances."""
 
 _STEPS: Final = 4
-"""The number of steps per doubling to which numbers of reports are rounded down. Even a million
-texts then have only a few different numbers. Rounding down is safe, because tails are heavier with
-fewer reports.
+"""The number of steps per doubling for rounding down numbers of reports.
+
+Even a million texts then have only a few different numbers. Rounding down is safe, because fewer
+reports have heavier tails.
 """
 
 
@@ -39,10 +38,9 @@ class TextTails(NamedTuple):
     """The tails of the distribution of the number of reports that support a text.
 
     Attributes:
-        support: the probabilities that a report supports a cell of the sender's texts, and that it
-            supports any other particular cell.
+        support: the probabilities that a report supports a cell of the sender's texts, and any
+            other particular cell.
         cells: the number of cells of each group of devices.
-
     """
 
     support: Support
@@ -50,20 +48,18 @@ class TextTails(NamedTuple):
 
     @classmethod
     def from_channel(cls, channel: GroupedGeometry) -> TextTails:
-        """Return the tails for a question about texts, given its channel."""
+        """Return the tails for a metric of texts."""
         return cls(cell_support(channel).support, channel.inputs)
 
     def reports(self, shares: Floats, errors: Floats) -> Floats:
-        """Return the number of reports that were used for each text, at least 1.
+        """Return the number of reports used for each text, at least 1.
 
-        The number is computed from the standard error: it is the number of reports that would cause
-        this error. The standard error includes the errors of other texts' shares, which are
-        subtracted from the text's share. The result is therefore at most the actual number.
+        The number follows from the standard error. The standard error includes the errors of other
+        texts' shares, so the result is at most the actual number.
 
         Args:
             shares: the estimated share of each text.
             errors: the standard error of each share.
-
         """
         of_text = np.clip(shares, 0.0, 1.0)
         frequency = self._frequencies(of_text + (1 - of_text) / self.cells)
@@ -72,16 +68,14 @@ class TextTails(NamedTuple):
         return reports
 
     def widenings(self, reports: Floats, family: int) -> Floats:
-        """Return the factor by which the error of each text's share must be widened, at least 1.
+        """Return the factor for widening the error of each text's share, at least 1.
 
-        The factor is the distance from an estimate to its exact limit, divided by the distance to
-        its normal limit. It is computed for several shares from 0 to 1 and for both limits, and the
-        largest result is returned.
+        The result is the largest ratio of the exact to the normal distance, for several shares from
+        0 to 1 and for both limits.
 
         Args:
-            reports: the number of reports that were used for each text.
+            reports: the number of reports used for each text.
             family: the number of comparisons that are tested together.
-
         """
         rounded, places = np.unique(np.floor(_STEPS * np.log2(reports)), return_inverse=True)
         distinct = np.maximum(1, (2 ** (rounded / _STEPS)).astype(np.int64))[:, np.newaxis]

@@ -1,22 +1,22 @@
 """The shares of texts in a tally: texts that a search finds, or that an analyst requests.
 
-A text is confirmed by groups of devices that were not used to find it. The reports of these groups
-that support the text's cells are added up. Devices draw their groups independently of their texts,
-so the sum has a binomial distribution and the usual interval. The hash functions are public, so it
-is known which candidates share a cell. The reports that support a shared cell count for neither
-candidate.
+Groups that did not find a text confirm it. The reports of these groups that support the text's
+cells are added up. Devices draw their groups independently of their texts, so the sum is binomial.
+The hash functions are public, so shared cells of candidates are known. Their reports count for
+neither candidate.
 
-The share of a text's cell includes the shares of unlisted texts in the same cell, which must be
-subtracted. Unlisted texts are in every cell equally often, and so is the effect of lists on the
-estimates of third cells (`client_sdk.protocol.mechanisms.grouped_geometry`). Let k be the number of
-cells of a group that have none of the *other* listed texts, and that are no dummies. One of the k
-cells is the text's own, because a group in which one of the other listed texts has the text's cell
-is not used for the text. Let s be the share of the text's cell, and R the total share of the k
-cells. It is known, because the shares of all cells have a fixed sum. On average, the text's cell
-exceeds the k - 1 others by the share f of the text, so f is estimated by s - (R - s) / (k - 1),
-which is (k s - R) / (k - 1). If an answer is one text, this is unbiased. If it is a list of up to m
-texts, two texts of a list that share a cell count once, so f is too small by at most m parts in the
-number of cells.
+The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
+Unlisted texts are in every cell equally often. So is the effect of lists on the estimates of third
+cells (`client_sdk.protocol.mechanisms.grouped_geometry`).
+
+Let k be the number of a group's cells without *other* listed texts and without dummies. One of
+these cells is the text's own. Let s be the share of the text's cell, and R the total share of the k
+cells. R is known, because the shares of all cells have a fixed sum. On average, the text's cell
+exceeds the k - 1 others by the share f of the text. The estimate of f is thus s - (R - s) / (k - 1)
+= (k s - R) / (k - 1).
+
+If an answer is one text, this estimate is unbiased. In a list of up to m texts, two texts in the
+same cell count once, so f is too small by at most m parts in the number of cells.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""Groups contradict each other about a text's share if the p-value of a test is below this."""
+"""The p-value of a test below which groups contradict each other about a text's share."""
 
 LEAST_DEVIATION: Final = 1.5
-"""A candidate is tested only if its support exceeds chance by this many standard errors. A
-candidate with less support could not pass the test.
+"""The minimum support of a tested candidate, in standard errors above chance.
+
+A candidate with less support could not pass the test.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The shares of the texts of a tally, whether found or requested.
+    """The shares of the found or requested texts of a tally.
 
     Attributes:
         shares: the share of each text. Found texts are sorted by share, the most common first.
-        unclear: the texts whose groups contradict each other, and the requested texts that no group
-            can confirm. ``shares`` contains an unclear text only if an analyst requested it and
+        unclear: the texts with contradicting groups, and the requested texts without a confirming
+            group. ``shares`` contains an unclear text only if an analyst requested the text and
             some group is usable.
         candidates: the number of tested texts.
-        certain: the number of texts that certainly occur. With a probability of 95%, all of these
-            statements are true.
+        certain: the number of texts that occur with certainty. With a probability of 95%, all of
+            these statements are true.
         sharing: the requested texts that share a cell with another requested text in some group.
-
     """
 
     shares: Figures
@@ -75,10 +75,9 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
     exceptions are texts that share their cell with another text in every confirming group.
 
     Args:
-        kind: the kind of the question, with ``discover = true``.
+        kind: the kind of the metric, with ``discover = true``.
         tables: the reports of the groups.
         simultaneous: whether all intervals must be valid simultaneously.
-
     """
     candidates = candidates_of(kind, tables)
     confirmation = _confirmed(Confirmation.from_tables(kind, tables, candidates))
@@ -98,18 +97,17 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     Texts that are equal after truncation count as one text. A text that shares its cell with
     another text in every group is unclear, and has no share.
 
-    Every group that receives the whole text is used, unless the text shares its cell in this group
-    with another requested text that clearly exists.
+    Every group that receives the whole text is used. The only exceptions are groups in which the
+    text shares its cell with another requested text that clearly exists.
 
     Args:
-        kind: the kind of the question.
+        kind: the kind of the metric.
         tables: the reports of the groups.
-        texts: the requested texts, which consist of the question's letters.
+        texts: the requested texts, which consist of the metric's letters.
         simultaneous: whether all intervals must be valid simultaneously.
 
     Raises:
-        DomainError: if a text has a letter that the question does not allow.
-
+        DomainError: if a text has a letter that the metric does not allow.
     """
     numbers = dict.fromkeys(map(kind.number_of, texts))
     named = [CandidateText(number, 0, tail_of(len(numbers))) for number in numbers]
@@ -135,27 +133,26 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 def _confirmed(confirmation: Confirmation) -> Confirmation:
     """Confirm candidates by cells that they do not share with clearly existing candidates.
 
-    Cells that are shared only with other candidates are kept. In a long list, every cell is shared
-    with some candidate, so no reports would remain otherwise.
+    Cells shared only with other candidates are kept. In a long list, every cell is shared with some
+    candidate.
     """
     exist = confirmation.exist()
     return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
 
 
 def _shares(confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int) -> Figures:
-    """Return the shares of texts by their indices: the shares of devices that have each text."""
+    """Return the shares of the texts with the given indices."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     return Figures(tuple(labels), lows, highs, confirmation.shares[places], confirmation.standard_errors[places])
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells of a group that no other listed text has, without the dummies.
+    """For each text, the cells of a group without other listed texts and without dummies.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
         share: R, the total share of these cells, shape (texts,).
         error: the standard error of R, shape (texts,).
-
     """
 
     cells: Counts
@@ -171,9 +168,7 @@ class RestOfCells(NamedTuple):
             in_cells: the share of each text's cell, shape (texts,).
             errors: the standard error of each cell's share, shape (texts,). The errors are assumed
                 to be independent.
-            listed: whether each text is listed, shape (texts,). The cell of a listed text is left
-                out for other texts.
-
+            listed: whether each text is listed, shape (texts,).
         """
         shares, variances = in_cells * listed, errors**2 * listed
         return cls(
@@ -196,7 +191,7 @@ class RestOfCells(NamedTuple):
         """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
 
         The interval of the cell's share is combined with the interval of R (Zou & Donner 2008). If
-        the former begins at 0, where it is cut, so does the interval of the text's share.
+        the cell's interval begins at 0, the text's interval also begins at 0.
         """
         shares, of_rest = self.shares(in_cells), z_of(family) * self.error
         lower, upper = (np.hypot(self.cells * (end - in_cells), of_rest) / (self.cells - 1) for end in ends)
@@ -205,10 +200,10 @@ class RestOfCells(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confirmation:
-    """The reports of the groups that are used to confirm each candidate.
+    """The reports of the groups that confirm each candidate.
 
-    Groups are processed one by one, because arrays of all candidates and groups would take ten
-    times the memory.
+    Groups are processed one by one. Arrays of all candidates and groups would take ten times the
+    memory.
 
     Attributes:
         tables: the reports of the groups.
@@ -216,7 +211,6 @@ class Confirmation:
         received: whether a group is used for a candidate, shape (candidates, groups).
         risks: the maximum probability that noise confirms each candidate, shape (candidates,).
         listed: whether a candidate's cells are left out for other candidates, shape (candidates,).
-
     """
 
     tables: GroupTables
@@ -240,21 +234,17 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return a confirmation that uses no cell which a candidate shares with some of the others.
+        """Return a confirmation without the cells that a candidate shares with ``others``.
 
         Args:
-            others: whether each candidate is one of those whose cells others must not use, shape
+            others: whether other candidates must not use each candidate's cells, shape
                 (candidates,).
-
         """
         alone = [np.bincount(cells[others], minlength=self.tables.law.cells)[cells] == others for cells in self.cells.T]
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
-        """Return whether each candidate has its cell to itself, in all groups used for it.
-
-        The result has shape (candidates,).
-        """
+        """Return whether each candidate shares none of its used cells, shape (candidates,)."""
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
             alone &= (np.bincount(cells, minlength=self.tables.law.cells)[cells] == 1) | ~received
@@ -272,7 +262,7 @@ class Confirmation:
 
     @property
     def shares(self) -> Floats:
-        """The unbiased share of each candidate; meaningless for a candidate without reports."""
+        """The unbiased share of each candidate. Without reports, the share is meaningless."""
         return self._rest.shares(self._in_cells)
 
     @property
@@ -298,7 +288,7 @@ class Confirmation:
 
     @property
     def _rest(self) -> RestOfCells:
-        """For each candidate, the cells of a group that no other listed candidate has."""
+        """For each candidate, the cells of a group without other listed candidates."""
         return RestOfCells.from_cells(self._every, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     @property
@@ -313,8 +303,7 @@ class Confirmation:
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        A candidate that nobody has is supported only by chance, and passes with a probability of at
-        most its risk.
+        A candidate of nobody passes with a probability of at most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance
@@ -326,9 +315,8 @@ class Confirmation:
         """Return whether the groups contradict each other about each candidate.
 
         Args:
-            examined: whether each candidate is examined, shape (candidates,). For all other
-                candidates, the result is False.
-
+            examined: whether each candidate is examined, shape (candidates,). The result is False
+                for all other candidates.
         """
         reports = self.reports[examined]
         frequency = self.supported[examined] / np.maximum(1, reports)

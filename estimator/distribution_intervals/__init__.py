@@ -2,13 +2,13 @@
 
 Let F be the distribution function of the answers: F(x) is the share of answers up to x. F never
 falls. Its mean over a range of answers, such as from 40 to 50, is therefore at least F(40) and at
-most F(50). This mean has an unbiased estimate of known variance. An upper confidence limit of the
-mean is therefore also an upper limit of F at the start of the range, here F(40). A lower limit of
-the mean is also a lower limit of F at the end, here F(50). Such limits are valid for every
-population, whether its answers are spread smoothly, concentrated on a few values, or whole numbers.
-The mean over a long range has little noise, while the mean over a short range is closer to F at the
-range's ends. The fitted histogram helps to select the range that is expected to give the narrowest
-limit, but the limit itself does not depend on the histogram.
+most F(50). This mean has an unbiased estimate of known variance. An upper limit of the mean is also
+an upper limit of F(40). A lower limit of the mean is also a lower limit of F(50). Such limits are
+valid for every population.
+
+The mean over a long range has little noise. The mean over a short range is closer to F at the
+range's ends. The fitted histogram selects the range with the narrowest expected limit. The limit
+itself does not depend on the histogram.
 
 This package imports the packages likelihood, decoders and statistics.
 """

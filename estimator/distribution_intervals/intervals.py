@@ -2,33 +2,30 @@
 
 F is the distribution function of the answers: F(x) is the share of answers up to x. Devices round
 their answers to the points of a grid, and a cell lies between two neighboring points. The mean of F
-over some successive cells limits F at the ends of these cells, as the package docstring explains.
+over some successive cells limits F at the ends of these cells (see the package).
 
-**Shares of ranges.** The share of answers within a requested range is F at the end of the range
-minus F at its start. For the upper limit of this share, F is limited by means over cells outside
-the range, both before its start and after its end. For the lower limit, F is limited by means over
-cells within the range, both after its start and before its end. The limits are valid whether or not
-an answer exactly at an end is counted. A range of a single cell has no room for two such means. The
-lower limit of its share is 0, because rounded answers cannot show that an answer lies within the
-cell.
+**Shares of ranges.** The share of answers within a range is F at its end minus F at its start. The
+upper limit of this share uses means over cells outside the range. The lower limit uses means over
+cells within the range. The limits are valid whether or not an answer exactly at an end is counted.
+A range of a single cell has no room for two such means, so its lower limit is 0.
 
-**The band** limits F at some points of the grid simultaneously. Because F never falls, F between
-two points lies between the lower limit at the point before and the upper limit at the point after.
+**The band** limits F at some points of the grid simultaneously. F never falls. Between two points,
+F therefore lies between the lower limit at the point before and the upper limit at the point after.
 
-**Quantiles.** For example, the median is the answer at which F reaches the probability 1/2. The
-lower end of its interval is found from the lowest point up: a test at each point asks whether F is
-surely below 1/2 there. The first point at which this is not sure ends the search. The lower end is
-therefore wrong only if the test at one particular point is wrong: the first one at which F is not
-below 1/2 (fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence
-Bonferroni procedure for testing multiple endpoints"). The upper end is found in the same way from
-the highest point down. The test at a point uses the means of F over several numbers of cells
-together, and no fitted histogram selects among them. With few reports, the error probabilities of
-all these means add up to half of the interval's error probability (Bonferroni). With more reports,
-means that are too noisy to decide are omitted (`Ranges.useful`), and the error probabilities of the
-others are chosen so that each end is wrong in at most 5% of all tallies (`Ranges.tests`). There is
-no proof that at most 5% of all tallies have a wrong lower or upper end. But this was true in
-measurements with populations that have a gap next to a quantile. One reason is that the search
-reaches a wrong end inside the range only if the tests at all earlier points reject, too.
+**Quantiles.** For example, F reaches the probability 1/2 at the median. The search for the lower
+end of its interval starts from the lowest point. A test at each point asks whether F is surely
+below 1/2 there. The first point without this certainty ends the search. The lower end is wrong only
+if the test at one particular point is wrong: the first point at which F is not below 1/2
+(fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni
+procedure for testing multiple endpoints"). The search for the upper end starts from the highest
+point.
+
+The test at a point uses the means of F over several numbers of cells together. With few reports,
+the error probabilities of all these means add up to half of the interval's error probability
+(Bonferroni). With more reports, means with too much noise are omitted (`Ranges.useful`), and
+`Ranges.tests` sets the error probabilities of the other means. At most 5% of all tallies had a
+wrong lower or upper end in measurements, even in populations with a gap next to a quantile. There
+is no proof of this limit.
 
 **Moments** are the variance of all answers, and the mean of the answers within a range.
 """
@@ -48,16 +45,15 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Scores of symbols whose expectations limit the distribution function F at some points.
+    """Scores of symbols that limit the distribution function F at some points.
 
     Attributes:
-        below: for each point, scores whose expectation is the mean of F over some cells before the
-            point, shape (m, points). It is at most F just below the point.
-        above: for each point, scores whose expectation is the mean of F over some cells after the
-            point, shape (m, points). It is at least F at the point.
+        below: for each point, scores with an expectation of at most F just below the point, shape
+            (m, points). It is the mean of F over some cells before the point.
+        above: for each point, scores with an expectation of at least F at the point, shape (m,
+            points). It is the mean of F over some cells after the point.
         reach_below: the number of these cells before each point, shape (points,).
         reach_above: the number of these cells after each point, shape (points,).
-
     """
 
     below: Floats
@@ -67,7 +63,7 @@ class Edges:
 
     @classmethod
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
-        """Return the scores that are expected to give the narrowest limits of F at some points.
+        """Return the scores for the narrowest expected limits of F at some points.
 
         At place -1, before the first point, F is 0. At the last point, F is 1.
         """
@@ -88,12 +84,10 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
     Args:
         tally: the ranges of the tally.
-        firsts: the index of the point at which each range begins. For counts, this point is the
-            first count of the range.
-        lasts: the index of the point at which each range ends, above its first index. For counts,
-            this point is the last count of the range.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        firsts: the index of each range's first point. For counts, this is the first count.
+        lasts: the index of each range's last point. For counts, this is the last count. For other
+            numbers, it is above the first index.
+        family: the number of simultaneous 95% intervals.
     """
     is_of_points = tally.ranges.histogram.is_of_points
     before_range = place_before(tally, firsts)
@@ -109,8 +103,8 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
     """Return, for each range, the last point at which F counts no answer of the range.
 
-    Points are given by their index, and -1 is the place before the first point, where F is 0. For
-    instance, if answers are counts and a range begins with the count 3, the result is 2.
+    Points are given by their index. At index -1, before the first point, F is 0. If answers are
+    counts and a range begins with the count 3, the result is 2.
     """
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
@@ -122,8 +116,7 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
         tally: the ranges of the tally.
         side: the ranges of cells before each point, or those after each point.
         chosen: for every point of the grid, the index of the chosen number of cells in `WIDTHS`.
-        places: the indices of the points for which scores are returned.
-
+        places: the indices of the returned points.
     """
     widths = chosen[places]
     integrals = tally.ranges.scores.integrals
@@ -133,14 +126,14 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
 
 BAND_CELLS = 32
-"""The maximum number of parts into which a band divides the range of the answers. The band is
-computed at the ends of the parts. With more parts, the band would be wider; with fewer, its steps
-would be coarser.
+"""The maximum number of parts into which a band divides the range of the answers.
+
+With more parts, the band would be wider; with fewer parts, its steps would be coarser.
 """
 
 
 def band_places(points: int) -> Places:
-    """Return the indices of the points at which a band is computed."""
+    """Return the indices of the points of a band."""
     step = -(-(points - 1) // BAND_CELLS)
     return np.unique(np.append(np.arange(0, points, step), points - 1))
 
@@ -151,9 +144,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     Args:
         tally: the ranges of the tally.
         places: the indices of the points, in rising order.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence. This
-            band counts as one of them.
-
+        family: the number of simultaneous 95% intervals. This band counts as one of them.
     """
     together = places.size * family
     rising, falling = tally.chosen(together)
@@ -175,8 +166,7 @@ def quantile_intervals(
     Args:
         tally: the ranges of the tally.
         probabilities: the probabilities of the quantiles, above 0 and below 1.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        family: the number of simultaneous 95% intervals.
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     lower = [_joint(tally, probability, family) for probability in probabilities]
@@ -197,8 +187,8 @@ def quantile_intervals(
 def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
     """Return two settings of the test at each point, for one end of a quantile's interval.
 
-    The first result is the number of tests among which the error probability is divided. The second
-    is the index of the smallest number of cells in `WIDTHS` that is used.
+    * the number of tests that share the error probability
+    * the index of the smallest used number of cells in `WIDTHS`
     """
     reports = int(tally.counts.sum())
     if reports < EXACT_BELOW:
@@ -208,14 +198,10 @@ def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
 
 
 SMALL_SHARE: Final = 100
-"""`variance_interval` also computes an interval of the mean. Its error probability is that of the
-variance's interval, divided by this number.
-"""
+"""The divisor of the error probability for the mean in `variance_interval`."""
 
 STEPS: Final = 128
-"""The number of parts into which `mean_within` divides a range to find the ends of the mean's
-interval.
-"""
+"""The number of parts of a range in which `mean_within` searches for the ends of the interval."""
 
 
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
@@ -223,13 +209,11 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 
     For any number c, the variance is the mean squared distance of the answers from c, minus the
     squared distance of their mean from c. Here, c is the estimated mean, so the second term is
-    small. Rounding to the grid adds at most a quarter of a cell's squared length to the mean
-    squared distance.
+    small. Rounding to the grid adds at most a quarter of a cell's squared length to the first term.
 
     Args:
         tally: the ranges of the tally.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        family: the number of simultaneous 95% intervals.
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     width = float(points[-1] - points[0])
@@ -252,16 +236,15 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> tuple[float, float]:
     """Return the interval of the mean of the answers within a range, in the unit of the answers.
 
-    The mean is the number c from which the signed distances of the answers in the range add up to
-    0. The interval consists of all c for which this sum could be 0. For a range from a to b, the
-    sum is, by partial integration, (b - c) F(b) + (c - a) F(a) minus the integral of F from a to b.
+    At the mean c, the signed distances of the answers in the range add up to 0. The interval
+    contains each c with a possible sum of 0. For a range from a to b, the sum is, by partial
+    integration, (b - c) F(b) + (c - a) F(a) minus the integral of F from a to b.
 
     Args:
         tally: the ranges of the tally.
-        first: the index of the point a at which the range begins. For counts, a is its first count.
-        last: the index of the point b at which the range ends. For counts, b is its last count.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+        first: the index of the point a, the start of the range. For counts, a is the first count.
+        last: the index of the point b, the end of the range. For counts, b is the last count.
+        family: the number of simultaneous 95% intervals.
     """
     points = tally.ranges.points
     if first == last:
@@ -285,7 +268,6 @@ def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, floa
         places: the places in rising order, shape (places,).
         lows: the lower limit of the function at each place, shape (places,).
         highs: the upper limit of the function at each place, shape (places,).
-
     """
     is_above, is_below = lows > 0, highs < 0
     least = int(np.flatnonzero(~is_above)[0]) if not is_above.all() else places.size
@@ -302,7 +284,6 @@ def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
         ends: the scores for F at the start and at the end of the range, shape (m, 2).
         within: the scores for the integral of F over the range, shape (m,).
         centers: the numbers c, from 0 (the start of the range) to 1 (its end), shape (centers,).
-
     """
     scores: Floats = (1 - centers) * ends[:, [1]] + centers * ends[:, [0]] - within[:, np.newaxis]
     return scores

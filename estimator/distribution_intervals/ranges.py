@@ -1,23 +1,23 @@
 """The ranges of a grid, and estimates of the distribution function's mean over each range.
 
-F is the distribution function of the answers: F(x) is the share of answers up to x. A range
-consists of some successive cells, where a cell lies between two neighboring points of the grid. The
-mean of F over a range has an unbiased estimate: the mean of the scores of the reports. To see why,
-consider an answer between two points, which a device rounds at random to one of them. The answer
-alone has a distribution function that steps from 0 to 1 at the answer. The probability that the
-answer is rounded to point j or a lower point is exactly the mean of this step function over the
-cell from point j to point j + 1. For every population, the sum of the shares of the points up to j
-is therefore the mean of F over this cell. With counts, the points are the answers themselves, so F
-is constant within a cell, and the same statement is true.
+F is the distribution function of the answers: F(x) is the share of answers up to x. A cell lies
+between two neighboring points of the grid. A range consists of some successive cells. The mean
+score of the reports is an unbiased estimate of the mean of F over a range, for this reason:
 
-Many scores are unbiased in every population. The scores used here are those with the smallest
-variance in a reference population, such as one with evenly spread answers (generalized least
-squares; Aitken 1936, "On least squares and linear combinations of observations"). There are a few
-reference populations. A tally of many reports uses the one under which it is likeliest. The choice
-affects only the width of intervals, because the scores remain unbiased.
+* A device rounds an answer between two points at random to one of them.
+* The distribution function of this one answer steps from 0 to 1 at the answer.
+* The probability of rounding to point j or lower is the mean of this step function over the cell
+  from point j to point j + 1.
+* For every population, the total share of the points up to j is therefore the mean of F over this
+  cell. For counts, F is constant within a cell, and the same statement is true.
 
-The limits of such a mean are valid for every population, because the expected score of a report
-lies between 0 and 1, whatever the answer is.
+Many scores are unbiased. The scores here have the smallest variance in a reference population, such
+as evenly spread answers (generalized least squares; Aitken 1936, "On least squares and linear
+combinations of observations"). A tally of many reports uses the reference population with the
+highest likelihood. The choice affects only the width of intervals.
+
+Limits are valid for every population: for any answer, the expected score of a report is from 0 to
+1.
 """
 
 from __future__ import annotations
@@ -39,66 +39,62 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""A normal limit needs this number of reports, times the kurtosis of the score. Here, this number
-is smaller than for the mean of a number, because no interval is narrower than Wilson's. `python -m
-benchmarks coverage` measures the coverage.
+"""The minimum number of reports for a normal limit, per unit of the score's kurtosis.
+
+This number is smaller than for the mean of a number, because no interval is narrower than Wilson's.
+`python -m benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
-"""A score with a smaller variance counts as constant. Smaller variances are rounding errors."""
+"""The variance below which a score counts as constant. Smaller variances are rounding errors."""
 
 WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""The possible widths of a range, in cells. More widths in between would narrow intervals by less
-than 2%.
-"""
+"""The possible widths of a range, in cells. More widths would narrow intervals by less than 2%."""
 
 REFERENCES: Final = ((1.0, 1.0), (0.5, 3.0), (3.0, 0.5))
-"""The reference populations, each given by the parameters of a beta distribution over the range.
-Answers are spread evenly in the first one. They lie mostly near the low end in the second one, and
-mostly near the high end in the third one. If answers are skewed, a skewed reference reduces the
-standard error by 2 to 8% at epsilon 1. At epsilon 4, it reduces the standard error by 7%
-(square-wave) to 28% (hierarchical).
+"""The reference populations, as parameters of a beta distribution over the range.
+
+Answers are spread evenly in the first population, lie mostly near the low end in the second, and
+mostly near the high end in the third. For skewed answers, a skewed reference reduces the standard
+error by 2 to 8% at epsilon 1. At epsilon 4, the reduction is 7% (square-wave) to 28%
+(hierarchical).
 """
 
 MANY: Final = 1000
-"""A tally with at least this number of reports determines its reference population. With fewer
-reports, limits are often Bernstein's, which are proved only for scores that do not depend on the
-tally.
+"""The minimum number of reports for selecting a reference population from the tally.
+
+With fewer reports, limits are often Bernstein's, which are proved only for scores that do not
+depend on the tally.
 """
 
 LUCK: Final = 0.5
-"""A range is omitted from a quantile's test if it could reject the quantile's probability only by
-luck. Luck means that even if F is 0 over the range (or 1, for an upper end), the test rejects only
-if the estimated mean of F deviates from this value by at least this number of standard errors in
-the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller
+"""The minimum deviation, in standard errors, at which a range's test would reject only by luck.
+
+`Ranges.useful` omits ranges that could reject a quantile's probability only with such a deviation
+in the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller
 number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of random draws in `joint_tests`. They estimate a quantile with an error of at most
-0.01.
-"""
+"""The number of random draws in `joint_tests`. They estimate a quantile within 0.01."""
 
 SEED: Final = 3
-"""The fixed seed of the draws, so that a tally has the same intervals on every run."""
+"""The fixed seed of the draws. A tally has the same intervals in every report."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """How much scores vary among people with the same answer. It depends only on the channel.
+    """The variation of scores among people with the same answer, which depends only on the channel.
 
     All arrays have the same shape, with one entry for each score.
 
     Attributes:
-        least: the variance of the score among people with the same answer, for the answer with the
-            smallest variance.
-        most: the same variance, for the answer with the largest one.
+        least: the smallest variance of the score among people with the same answer.
+        most: the largest variance of the score among people with the same answer.
         span: the largest score of a symbol minus the smallest one.
-        enough: `ENOUGH` times the kurtosis of the score among people with the same answer, for the
-            answer with the largest kurtosis.
-
+        enough: `ENOUGH` times the largest kurtosis of the score among people with the same answer.
     """
 
     least: Floats
@@ -129,8 +125,6 @@ def limits_of(
 ) -> tuple[Floats, Floats]:
     """Return confidence limits for the expected values of f scores, each of shape (f,).
 
-    They are computed by `limits`.
-
     Args:
         law: the distribution of the channel's symbols.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
@@ -138,7 +132,6 @@ def limits_of(
         family: the number of intervals that must be valid simultaneously, with 95% confidence.
         is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
-
     """
     reports = int(counts.sum())
     means = counts @ scores / reports
@@ -151,23 +144,23 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 ) -> tuple[Floats, Floats]:
     """Return lower and upper confidence limits for the expected values of scores, not clipped.
 
-    The probability that a limit is wrong is at most half of the interval's error probability. With
-    few reports, Bernstein's limit is used, which is valid for every distribution of the score (see
-    `bounded_intervals`). The normal limit with the observed variance is used if there are at least
-    `EXACT_BELOW` reports and at least `Noise.enough`, which depends on the kurtosis of the score. A
-    tally may contain no report of a rare answer. The normal interval of a share is therefore never
-    narrower than Wilson's. For each hypothetical share p, Wilson's interval assumes the minimum
-    noise plus the variance p (1 - p) of the answers.
+    Each limit is wrong with at most half of the interval's error probability.
+
+    * With few reports, the result is Bernstein's limit, which is valid for every distribution of
+      the score (see `bounded_intervals`).
+    * The normal limit requires at least `EXACT_BELOW` and at least `Noise.enough` reports. A tally
+      may lack rare answers. The normal interval of a share is therefore never narrower than
+      Wilson's. For each share p, Wilson's interval assumes the minimum noise plus the variance p (1
+      - p) of answers.
 
     Args:
         means: the mean of each score over the reports.
         variances: the variance of each score over the reports.
         noise: the noise of the scores.
         reports: n, the number of reports, at least 1.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
+        family: the number of simultaneous 95% intervals.
         is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
-
     """
     is_few = reports < np.maximum(EXACT_BELOW, noise.enough)
     if is_few.all():
@@ -200,14 +193,13 @@ def _bernstein(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of a channel with m symbols, whose k inputs are the points of a grid.
+    """The scores of a channel with m symbols and k inputs, which are the points of a grid.
 
     Attributes:
         shares: the score of each symbol for the share of each input, shape (m, k).
         integrals: the score of each symbol for the integral of F from the first point to point b,
-            for b = 0..k, shape (m, k + 1). The unit of length is a cell. There is one more cell
-            after the last point, where F is 1.
-
+            for b = 0..k, shape (m, k + 1). The unit of length is a cell. After the last point,
+            there is one more cell, in which F is 1.
     """
 
     shares: Floats
@@ -240,7 +232,7 @@ def reference_laws(histogram: Histogram) -> Floats:
 
 
 def reference_of(histogram: Histogram, counts: Counts | Floats) -> int:
-    """Return the index of the reference population under which a tally is likeliest."""
+    """Return the index of the reference population with the highest likelihood."""
     return int((np.log(reference_laws(histogram)) @ counts).argmax())
 
 
@@ -249,12 +241,10 @@ class Side:
     """The ranges of each width on one side of each point, as arrays of shape (widths, points).
 
     Attributes:
-        starts: the index of the point at which each range begins, from 0 to k.
-        stops: the index of the point at which each range ends, from 0 to k.
-        beyond: the number of cells of each range that lie beyond these points, where F is 1. (Cells
-            before the first point need no number, because F is 0 there.)
+        starts: the index of each range's first point, from 0 to k.
+        stops: the index of each range's last point, from 0 to k.
+        beyond: the number of cells of each range after the last point of the grid, where F is 1.
         noise: the noise of the scores for the mean of F over each range.
-
     """
 
     starts: Places
@@ -304,14 +294,13 @@ class Ranges:
         scores: the scores of the channel.
         after: the ranges that begin at each point. The mean of F over such a range is at least F at
             the point.
-        before: the ranges that end at each point. For counts, they end one cell later, because F
-            keeps its value until the next count. The mean of F over such a range is at most F at
-            the point.
-        tests: for each width, the number that `joint_tests` returns for ranges of at least this
-            width, shape (widths,).
-        deviations: for each width, the standard deviation of a report's score for a range of this
-            width, in the reference population, shape (widths,).
-
+        before: the ranges that end at each point. The mean of F over such a range is at most F at
+            the point. For counts, the ranges end one cell later, because F keeps its value until
+            the next count.
+        tests: for each width, the result of `joint_tests` for ranges of at least this width, shape
+            (widths,).
+        deviations: for each width, the standard deviation of a report's score in the reference
+            population, shape (widths,).
     """
 
     histogram: Histogram
@@ -325,7 +314,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram, reference: int) -> Ranges:
-        """Return the ranges of a histogram for a reference population. They are cached."""
+        """Return the ranges of a histogram for a reference population, with a cache."""
         scores = Scores.from_histogram(histogram, reference)
         points = histogram.points
         places = np.arange(points.size)
@@ -342,20 +331,18 @@ class Ranges:
         )
 
     def useful(self, reach: float, reports: int, family: int) -> int:
-        """Return the index of the smallest width whose test can reject a quantile's probability.
+        """Return the index of the smallest width with a useful test for a quantile's probability.
 
-        F lies between 0 and 1. If the half-width of a range's interval exceeds the distance from
-        the quantile's probability to 0 (or 1), the range can reject this probability only by luck
-        (see `LUCK`). Without its test, a larger part of the allowed error probability is left for
-        the other tests. This is valid because the choice depends on the counts only through the
-        reference population. If no range can reject the probability, all widths are used.
+        If the half-width of a range's interval exceeds ``reach``, the range can reject only by luck
+        (see `LUCK`). Without its test, the other tests get a larger part of the error probability.
+        The choice depends on the counts only through the reference population, so it is valid. If
+        no range can reject, all widths are used.
 
         Args:
             reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for
                 an upper end).
             reports: the number of reports, at least 1.
-            family: the number of intervals that must be valid simultaneously, with 95% confidence.
-
+            family: the number of simultaneous 95% intervals.
         """
         needed = np.array([z_of(family * tests) - LUCK for tests in self.tests.tolist()]) * self.deviations
         can_reject = needed <= reach * math.sqrt(reports)
@@ -365,12 +352,11 @@ class Ranges:
 def deviations_of(integrals: Floats, law: Floats) -> Floats:
     """Return the standard deviation of the score of each range at the first point, shape (widths,).
 
-    A range that is wider than the grid has the standard deviation of the whole grid.
+    For ranges wider than the grid, the whole grid is used.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
         law: the probability of each symbol in the reference population, shape (m,).
-
     """
     widths = np.minimum(WIDTHS, integrals.shape[1] - 1)
     means = integrals[:, widths] / widths
@@ -379,28 +365,24 @@ def deviations_of(integrals: Floats, law: Floats) -> Floats:
 
 
 def joint_tests(integrals: Floats, law: Floats) -> Floats:
-    """Return, for each width, the number of tests by which the error probability is divided.
+    """Return, for each width, the divisor of the error probability, shape (widths,).
 
-    A quantile's test at a point consists of one test for each range, and the test errs if any of
-    these does. For a given width, the ranges of at least this width are used. Their tests are
-    strongly correlated. If the allowed error probability were divided by the number of ranges
-    (Bonferroni), intervals would be wider than necessary. The returned number, shape (widths,), is
-    smaller. For instance, for `square-wave` at epsilon 1 on 33 points, 10 tests count as 2.6.
+    A quantile's test at a point consists of one test for each range of at least a given width. The
+    test errs if any of these tests errs. The tests are strongly correlated, so the number of ranges
+    (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1 on 33
+    points, 10 tests count as 2.6.
 
-    The number is computed for the ranges that begin at the first point, because no other point has
-    more ranges on the grid. F is assumed to be constant. The largest deviation of the estimates for
-    these ranges, in standard errors, is then the maximum of correlated normal variables, whose 95%
-    quantile is found by random draws. The probability that a single normal variable exceeds this
-    quantile is the error probability that each test may have. One end of a 95% interval has an
-    error probability of 2.5%. The returned number is 2.5% divided by the error probability of each
-    test. Ranges wider than the grid are not counted, because their tests have the same result as
-    that of the widest range on the grid.
+    The computation uses the ranges at the first point, because no other point has more ranges. F is
+    assumed to be constant. The largest deviation of the estimates, in standard errors, is then the
+    maximum of correlated normal variables. Random draws give its 95% quantile. The error
+    probability of each test is the probability that a single normal variable exceeds this quantile.
+    The result is 2.5% (the error probability of one end) divided by the error probability of each
+    test. Ranges wider than the grid are not counted.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
         law: the probability of each symbol in the reference population, shape (m,). Other
             populations would hardly change the result.
-
     """
     within = integrals[:, WIDTHS[integrals.shape[1] > WIDTHS]]
     deviations = (within - law @ within) * np.sqrt(law)[:, np.newaxis]
@@ -426,7 +408,6 @@ class Seen:
         noise: the noise of the scores.
         reports: the number of reports, or an array with the number for each range.
         errors: the standard error of each estimate, above 0.
-
     """
 
     fitted: Floats
@@ -437,14 +418,14 @@ class Seen:
     errors: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute the standard errors once, because every interval of the tally uses them."""
+        """Compute the standard errors only once."""
         errors = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
         object.__setattr__(self, "errors", errors)
 
     def nearest(self, family: float, first: int) -> tuple[Floats, Floats]:
         """Return the largest lower limit and the smallest upper limit at each point.
 
-        They are selected among the ranges of all widths from the index ``first`` in `WIDTHS` on.
+        The ranges have all widths from the index ``first`` in `WIDTHS` on.
         """
         wide = slice(first, None)
         reports = self.reports if isinstance(self.reports, int) else self.reports[wide]
@@ -472,10 +453,9 @@ class TallyRanges:
 
         Args:
             histogram: the bins, and the probability of each symbol for the answers in each bin.
-            counts: the count of each symbol, shape (symbols,). The counts of a weighted mean of
-                tallies are not whole.
-            smoothed: the fitted shares of the bins, which are used to choose ranges, shape (bins,).
-
+            counts: the count of each symbol, shape (symbols,). A weighted mean of tallies has
+                fractional counts.
+            smoothed: the fitted shares of the bins for choosing ranges, shape (bins,).
         """
         reports = round(float(counts.sum()))
         ranges = Ranges.from_histogram(histogram, reference_of(histogram, counts) if reports >= MANY else 0)
@@ -490,7 +470,7 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths that are expected to give the narrowest limits of F at each point.
+        """Return the widths with the narrowest expected limits of F at each point.
 
         The first result is for upper limits of F, the second for lower limits. Both contain an
         index in `WIDTHS` for each point.

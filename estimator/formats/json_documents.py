@@ -1,4 +1,4 @@
-"""Documents written as JSON (RFC 8259), and reports read from JSON with strict checks.
+"""Documents as JSON (RFC 8259), and a strict reader of reports in JSON.
 
 The JSON never contains NaN or Infinity. Missing estimates are null.
 """
@@ -27,7 +27,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""A question about shares has at least this many values."""
+"""The minimum number of values of a metric with shares."""
 
 
 def as_json(document: Record) -> str:
@@ -59,25 +59,23 @@ def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 any type that msgspec
 
 
 def as_compact_json(document: Record) -> str:
-    """Return a document as one line of ASCII without spaces, to be embedded in a page.
+    """Return a document as one line of ASCII without spaces, for a page.
 
     Raises:
         ValueError: if a figure is not finite.
-
     """
     return _encode_compactly(document_of(document))
 
 
 def as_line(record: Record) -> str:
-    """Return a record as one line of JSON, which ends with a line break."""
+    """Return a record as one line of JSON with a line break."""
     return _encode(builtins_of(record)) + "\n"
 
 
 def json_text(document: dict[str, Any]) -> str:
     """Return a document as JSON, with one line for each field and each member of a list.
 
-    Members of lists are not broken into lines. This would take three times as long, because the
-    standard library's fast encoder writes only single lines.
+    Members of lists are not broken into lines, because this would take three times as long.
     """
     fields = (f"  {_encode(name)}: {_lines(value)}" for name, value in document.items())
     return "{\n" + ",\n".join(fields) + "\n}\n"
@@ -113,11 +111,10 @@ def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
 
 
 def decode(document: object) -> EstimateReport:
-    """Return the report that a parsed JSON document contains.
+    """Return the report in a parsed JSON document.
 
     Raises:
         ReportError: if the document is not a report. The message locates the first mistake.
-
     """
     if not isinstance(document, dict) or "schema" not in document:
         raise ReportError("it is not a report, or it predates schema numbers; write it with report --format json")
@@ -138,11 +135,10 @@ def decode(document: object) -> EstimateReport:
 
 
 def _check(estimated: MetricEstimate, place: str) -> None:
-    """Raise an error if figures of one window contradict each other.
+    """Refuse contradicting figures of one window.
 
     Raises:
         ReportError: if figures contradict each other. The message says where in the document.
-
     """
     try:
         Window.parse(estimated.window)
@@ -166,7 +162,7 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> NoReturn:
-    """Raise an error about a number such as NaN, or one that is too large for a float."""
+    """Refuse a number such as NaN, or a number too large for a float."""
     raise ValueError(f"{text} is not a finite number")
 
 

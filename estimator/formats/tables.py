@@ -2,14 +2,13 @@
 
 CSV follows RFC 4180, except that lines end with LF. Times are in UTC, in the form of ISO 8601.
 
-A spreadsheet treats a cell as a formula if it begins with =, +, - or @. Values from the registry,
-and texts that the analyst requested, are written unchanged, because programs that read the rows
-must recognize them. Texts that the estimator found in reports could be dangerous, because devices
-chose them. Such a text gets a leading apostrophe if a spreadsheet might execute it (OWASP, "CSV
-Injection"), and also if it already begins with an apostrophe. To restore a found text, remove one
-leading apostrophe if there is any.
+A spreadsheet treats a cell as a formula if it begins with =, +, - or @ (OWASP, "CSV Injection").
+Devices choose the found texts, so found texts could be dangerous. A dangerous text gets a leading
+apostrophe. A text that already begins with an apostrophe gets another one. To restore a found text,
+remove one leading apostrophe. All other texts come from the registry or the analyst, and are
+written unchanged.
 
-pandas, polars and pyarrow are imported only when they are used.
+pandas, polars and pyarrow are imported only for their own formats.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 FOUND_TEXT: Final = "found_text"
-"""The only statistic whose value is a text chosen by devices."""
+"""The only statistic with texts from devices as values."""
 
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
 TRIAL: Final = "trial"
-"""The content of the column ``population`` for a trial, whose reports are not from real users."""
+"""The content of the column ``population`` for a trial, in which no report is from a real user."""
 
 DESCRIPTIONS: Final = {
     **{name: statistic.description for name, statistic in STATISTICS.items()},
@@ -69,17 +68,16 @@ DESCRIPTIONS: Final = {
 """The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The probability that bounds for all installations are wrong because the true number of devices
-is below its interval.
+"""The probability that the true number of devices is below its interval.
 
-It is added to the probability that the figure's own interval is wrong.
+In bounds for all installations, it is added to the error probability of the figure's own interval.
 """
 
 GUARD: Final = "'"
-"""An apostrophe at the beginning of a cell makes a spreadsheet treat the cell as text."""
+"""An apostrophe makes a spreadsheet treat the cell as text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
-"""A found text that begins with one of these characters gets a leading apostrophe."""
+"""A found text with one of these characters at its beginning gets a leading apostrophe."""
 
 IN_PANDAS: Final = {
     str: "string",
@@ -166,7 +164,7 @@ TYPES: Final[dict[str, type]] = {
 
 
 class Cells(NamedTuple):
-    """Those cells of a row that differ between the figures of one tally."""
+    """The cells of a row that differ between the figures of one tally."""
 
     statistic: str
     value: str | None
@@ -177,7 +175,7 @@ class Cells(NamedTuple):
 def rows_of(report: EstimateReport) -> Iterator[Row]:
     """Yield a row for every estimated figure.
 
-    The first rows are about single windows. Rows on pooled windows, on changes, and on differences
+    Rows on single windows come first. Rows on pooled windows, on changes, and on differences
     between public strata follow, in this order.
     """
     rows = _rows_of(report)
@@ -203,7 +201,7 @@ def _rows_of(report: EstimateReport) -> Iterator[Row]:
 
 
 def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[tuple[FigureKey | None, Figure, Row]]:
-    """Yield the rows of one tally, each with its figure and, if there is one, the figure's key."""
+    """Yield each row of one tally, with its figure and, if there is one, the figure's key."""
     row = _rows_in(
         estimated, estimated.reports, (estimated.window,) if estimated.window else (), closed=estimated.closed
     )
@@ -277,7 +275,7 @@ _Place = tuple[str | None, datetime | None, datetime | None, bool | None]
 def _rows_in(
     about: MetricFacts, reports: int, windows: tuple[str, ...], *, closed: bool | None
 ) -> Callable[[float, Cells], Row]:
-    """Return a function that makes rows about one question and one window, or several windows.
+    """Return a function that makes rows about one metric and one or several windows.
 
     The function has two arguments: the confidence of the interval, and the `Cells` of the row.
     """
