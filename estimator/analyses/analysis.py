@@ -82,7 +82,7 @@ result is the number of reports of each symbol.
 InputLaw = tuple[tuple[Any, float], ...]
 """The possible inputs of one answer, each with its probability.
 
-For instance, a device encodes a number between two grid points as one of these two points.
+For instance, a number between two grid points has these two points as possible inputs.
 """
 
 
@@ -263,8 +263,8 @@ class Analysis(ABC, Generic[K]):
         """The part of a mean vector's error that does not shrink with more reports.
 
         Devices draw one of a finite number of rotations, which differ between windows. The error is
-        that of one window, as a fraction of the vectors' length. In the assumed worst case, all
-        vectors are identical. None unless answers are vectors.
+        for one window, as a fraction of the vectors' length. In the assumed worst case, all vectors
+        are identical. None unless answers are vectors.
         """
         return None
 
@@ -316,7 +316,7 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return some narrower ranges for a number, and the range with the smallest error.
+        """Return the range with the smallest error for a number, and some other narrow ranges.
 
         Return () if the full range is about as good as the best range.
 
@@ -364,7 +364,9 @@ class Analysis(ABC, Generic[K]):
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
-        """Return the number that the mean averages for an answer. For a set, this is its size.
+        """Return the number that the mean averages for an answer.
+
+        For a set, the number is the set's size.
 
         Raises:
             TypeError: if answers have no mean.

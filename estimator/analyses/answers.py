@@ -41,8 +41,8 @@ from estimator.tallies import Tally
 AT_ONCE: Final = 2**14
 """The number of symbol counts in a batch of tallies.
 
-Larger batches are not faster: for larger matrices, the linear algebra library (BLAS) starts
-threads, and these threads wait for each other on busy processors.
+Larger batches are not faster. For larger matrices, the linear algebra library (BLAS) starts
+threads that wait for each other on busy processors.
 """
 
 K = TypeVar("K", bound=Kind)
@@ -78,7 +78,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Their intervals cover every value."""
+        """Return figures with intervals of every possible value, for a tally without reports."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
@@ -98,7 +98,7 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the extreme scores of a report. They limit the effect of fabricated reports.
+        """Return the extreme scores of a report, which limit the effect of fabricated reports.
 
         Args:
             unbiased: the unbiased estimates of the figures.
@@ -184,12 +184,12 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Their intervals cover every value."""
+        """Return figures with intervals of every possible value, for a tally without reports."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of inputs to the shares of answers. Here, both are the same."""
+        """Convert the shares of inputs to the shares of answers, which are equal here."""
         return shares
 
     def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
@@ -314,8 +314,8 @@ class MembersOfSet(OneOfLabels[Subset]):
     def positions(self) -> Floats | None:
         """The estimated set size, one for each input.
 
-        A value has the maximum size as its estimate, and a dummy has 0. The average of these
-        estimates over all reports is the mean size.
+        A value has the maximum size as its estimate, and a dummy has 0. The mean estimate of all
+        reports is the mean size.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))

@@ -39,7 +39,7 @@ WORTH: Final = 0.9
 """The maximum error of a suggested clip, as a fraction of the full range's error."""
 
 BODY, TAIL = 0.5, 0.97
-"""Two quantiles of a pilot window. They determine the extrapolated tail of the distribution.
+"""Two quantiles of a pilot window, which determine the extrapolated tail of the distribution.
 
 Beyond ``TAIL``, the distribution falls exponentially, at the rate between the two quantiles. There,
 the estimated distribution is mostly noise, which would make the suggested range far too wide.
@@ -83,7 +83,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return some narrower ranges for a number, and the range with the smallest error.
+    """Return the range with the smallest error for a number, and some other narrow ranges.
 
     Return () if the full range is about as good as the best range.
 

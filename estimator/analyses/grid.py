@@ -167,7 +167,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the mean of a tally without reports. Its interval is the whole range."""
+        """Return the whole range as the interval of the mean, for a tally without reports."""
         return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
 
     @property
@@ -272,7 +272,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of thresholds, each of which has an interval."""
+        """The number of thresholds."""
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:

@@ -1,9 +1,9 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
-A device rounds its number at random to a point of an even grid. The device then reports the pair
-of its group and this point as a category.
+A device rounds its number at random to a point of an even grid. The device then reports the pair of
+its group and this point as a category.
 
-The estimates start from the shares of these pairs:
+The estimates follow from the shares of these pairs:
 
 * The share of a group is the sum of its pairs' shares.
 * The mean of a group is its weighted sum divided by this share. The weights are the points.

@@ -27,8 +27,8 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
     Args:
         channel: the channel of the metric.
         shares: the estimated shares.
-        of_one_value: whether each share belongs to a single value. Otherwise, and with permanent
-            answers, the result is the largest possible variance.
+        of_one_value: whether each share belongs to a single value. If a share combines several
+            values of permanent answers, the result is the largest possible variance.
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos

@@ -50,8 +50,8 @@ class UnbiasedScores(Protocol):
 class Contrast:
     """Scores that estimate a mean without bias.
 
-    Each input counts as a number from 0 to 1: its position. For a share, the position is 1 for the
-    counted inputs and 0 for the others.
+    Each input counts as a number from 0 to 1: its position. For a share, counted inputs have
+    position 1, and all other inputs have position 0.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
@@ -128,8 +128,8 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     * Binomial: if symbols have only two different scores, the number of reports with the higher
       score is binomial.
     * Normal: otherwise, if there are at least 50 reports, and also at least `UnbiasedScores.enough`
-      reports or a large variance. A variance is large from the level of `FEW` answers at one end of
-      the range and all others at the other end.
+      reports or a large variance. A large variance is at least the variance of `FEW` answers at one
+      end and all other answers at the other end.
     * Betting: in all other cases. A betting interval is valid for every population, even if a tally
       lacks rare answers. For example, if 2% of people answer the high end, a tally of 50 reports
       may contain none of them.
@@ -178,10 +178,10 @@ def worst_variance(places: Floats, squares: Floats) -> float:
         places: the position of each input, from 0 to 1, shape (k,).
         squares: the mean squared score of a report for each input, shape (k,).
 
-    The variance is the mean squared score minus m**2, where m is the mean position. The term m**2
-    is the maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem, the maximum over
-    populations and the minimum over t may be exchanged. The result is thus the minimum of a convex
-    function of t, which a ternary search finds.
+    The variance is the mean squared score minus m**2, for the mean position m. The term m**2 is the
+    maximum of 2 t m - t**2 over t. By von Neumann's minimax theorem, the maximum over populations
+    and the minimum over t may be exchanged. The result is thus the minimum of a convex function of
+    t, which a ternary search finds.
     """
 
     def bound(t: float) -> float:

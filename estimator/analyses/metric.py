@@ -44,7 +44,7 @@ WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""Analyses that replace those in `ANALYSES` if the channel has an input for each count."""
+"""The analyses for channels with an input for each count. They replace those in `ANALYSES`."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {
     "one-of": "estimator.analyses.answers:MembersAsked",

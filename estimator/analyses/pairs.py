@@ -8,20 +8,20 @@ the share of a category's value. The other figures follow from these shares and 
   Fieller's method gives its interval (1954, "Some problems in interval estimation"). If the group
   could be empty, the interval is unbounded. If the ratio depends on few people, the interval is
   widened.
-* The difference between two groups has an interval from both shares' intervals (Zou & Donner 2008,
-  "Construction of confidence limits about effect measures: a general approach", section 2.2). The
-  interval is valid even for skewed estimates.
+* The interval of the difference between two groups combines the intervals of both shares. The
+  result is valid even for skewed estimates. Source: Zou & Donner 2008, "Construction of confidence
+  limits about effect measures: a general approach", section 2.2.
 * The p-value of a difference is 1 minus the largest confidence with an interval that excludes 0.
   P-value and interval therefore never contradict each other.
 * Under independence, f_ij = f_i. f_.j, where f_i. is the share of group i and f_.j the share of
-  outcome j. Wald's statistic tests this equation. It includes the noise of the mechanism. Pearson's
-  test would ignore this noise and reject far too often. If a share depends on few people, the
-  p-value is at least the smallest corrected p-value of any difference.
+  outcome j. Wald's statistic tests this equation. The statistic includes the noise of the
+  mechanism. Pearson's test would ignore this noise and reject far too often. If a share depends on
+  few people, the p-value is at least the smallest corrected p-value of any difference.
 * The area under the ROC curve (AUC) is computed if the first metric is a scale and the second is
   yes or no. The AUC is the probability that a random yes is at a higher step than a random no.
-  Equal steps count half. The AUC equals the sum of f(i, yes) f(j, no) over all steps i > j, plus
-  half of the sum over i = j, divided by f(yes) f(no). The covariance is subtracted from each
-  product of estimates, because it biases the product.
+  Equal steps count half. The numerator of the AUC is the sum of f(i, yes) f(j, no) over all steps i
+  > j, plus half of the sum over i = j. The denominator is f(yes) f(no). The covariance is
+  subtracted from each product of estimates, because it biases the product.
 * The ROC curve has a point for each step. The point gives two shares at or above this step: among
   the people who say no, and among the people who say yes.
 """
@@ -200,7 +200,7 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield two shares at or above each step except the first: among no, then among yes."""
+    """Yield the share of no, then the share of yes, at or above each step except the first."""
     steps = cross.first.size
     for step in range(1, steps):
         is_above = np.repeat(np.arange(steps) >= step, PAIR)
@@ -218,8 +218,8 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     Equal steps count half.
 
     Args:
-        shares: the unbiased estimates of the pairs' shares, shape (2 steps,). They are ordered by
-            step, and "no" comes before "yes".
+        shares: the unbiased estimates of the pairs' shares, shape (2 steps,). The order is by step,
+            with "no" before "yes" in each step.
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally, with the scores of its symbols.
         z: the half-width of a normal interval in standard errors, such as 1.96. Infinite with too
@@ -245,8 +245,8 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
     error of the AUC is, to first order, the error of the difference between the two win rates.
 
     Args:
-        wins: the result of a yes against a no, for each pair of steps: 1 for a higher step, 0.5 for
-            the same step, 0 for a lower step.
+        wins: for each step of a yes and each step of a no, 1 if the yes is higher, 0.5 for a tie,
+            and otherwise 0.
         shares: as for `auc_of_pairs`.
         covariance: as for `auc_of_pairs`.
         sample: as for `auc_of_pairs`.

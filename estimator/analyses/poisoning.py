@@ -2,27 +2,27 @@
 
 **The limits.** An estimate is the mean of scores, one for each report. Let beta be the fraction of
 fabricated reports, and f the estimate from the other reports. Let *least* and *most* be the
-smallest and the largest score of a symbol. The estimate e from all reports lies between
-(1 - beta) f + beta * least and (1 - beta) f + beta * most. Fabricated reports therefore raised e by
-at most beta * (most - e) / (1 - beta), and lowered e by at most beta * (e - least) / (1 - beta).
+smallest and the largest score of a symbol. The estimate e from all reports lies between (1 - beta)
+f + beta * least and (1 - beta) f + beta * most. Fabricated reports therefore raised e by at most
+beta * (most - e) / (1 - beta), and lowered e by at most beta * (e - least) / (1 - beta).
 
 Sources: Cao, Jia & Gong 2021, "Data poisoning attacks to local differential privacy protocols",
 section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy".
 
 **The test** asks whether some population could have produced the tally. Every population's answers
-lead to a distribution of symbols. The set of these distributions is the channel's range. At
-epsilon ln 3, for instance, "yes" is reported with a probability from 1/4 to 3/4, so a tally with
-90% "yes" is far outside the range.
+lead to a distribution of symbols. The set of these distributions is the channel's range. At epsilon
+ln 3, for instance, devices report "yes" with a probability from 1/4 to 3/4. A tally with 90% "yes"
+is far outside this range.
 
 The statistic is twice the log-likelihood ratio of the tally's frequencies to the most likely
 distribution in the range. The p-value comes from tallies drawn from this distribution (a parametric
 bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
 
 If a true share is 0, its estimate may be above 0 by chance. Drawn tallies would then be too close
-to the range, and the test would reject twice as many honest tallies as its level allows. Shares
-that may be 0 are therefore set to 0 before the draws (Andrews & Soares 2010, "Inference for
-parameters defined by moment inequalities using generalized moment selection"). Numbers on a grid
-keep their shares; up to 9% of their honest tallies had p <= .05 in measurements.
+to the range. The test would reject honest tallies at twice its level. The test therefore sets
+shares that may be 0 to 0 before the draws. Source: Andrews & Soares 2010, "Inference for parameters
+defined by moment inequalities using generalized moment selection". Numbers on a grid keep their
+shares; up to 9% of their honest tallies had p <= .05 in measurements.
 
 Passing the test does not prove that reports are honest. Fabricated reports pass if they imitate
 some population.
@@ -72,8 +72,8 @@ SEED = 1
 ROUNDING = 1e-9
 """The relative size of rounding errors.
 
-A test statistic below this number times the number of reports counts as 0. Statistics within this
-relative difference count as equal.
+A test statistic below this number times the number of reports counts as 0. Two statistics count as
+equal within this relative difference.
 """
 
 LOG_CERTAIN = -40.0
@@ -120,8 +120,8 @@ def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
     """Test a tally of pair geometry by the number of reported blocks that contain each element.
 
     The shares of elements do not determine the probabilities of blocks, so the usual test does not
-    apply. The number of blocks with an element is binomial. Its probability per report has two
-    limits: no set contains the element, or every set does.
+    apply. The number of blocks with an element is binomial. The probability per report is lowest if
+    no set contains the element, and highest if every set does.
 
     The test uses the element that is farthest outside these limits. The p-value is Chernoff's
     bound, times twice the number of elements, because each element can be below or above the
@@ -191,7 +191,7 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 def _is_on_grid(channel: Channel) -> bool:
     """Return whether the inputs are the points of a number's grid.
 
-    Such channels are fitted differently, because a single point's share can hardly be estimated.
+    A single point's share can hardly be estimated, so these channels need another fit.
     """
     return decoder_of(channel) is not None
 
@@ -199,7 +199,7 @@ def _is_on_grid(channel: Channel) -> bool:
 def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
     """Return the most likely distribution of symbols, after setting shares that may be noise to 0.
 
-    Such shares are below their standard error times sqrt(log n), for n reports.
+    A share may be noise if it is below its standard error times sqrt(log n), for n reports.
     """
     reports = int(counts.sum())
     shares = maximum_likelihood(inverse, counts)

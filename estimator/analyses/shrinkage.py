@@ -49,7 +49,7 @@ ENOUGH = 2**16
 """The maximum number of shares for fitting the mixture. Further shares are sampled evenly."""
 
 AT_ONCE = 2**14
-"""The number of shares in a batch. Its arrays take only a few megabytes."""
+"""The number of shares in a batch, for arrays of a few megabytes."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:

@@ -52,8 +52,8 @@ def sampled_texts(
 MADE_UP: Final = 1e-6
 """The p-value below which the sizes of the groups count as impossible.
 
-Real devices draw their groups with the channel's weights. Such a tally must therefore contain
-fabricated reports.
+Real devices draw their groups with the channel's weights. Below this p-value, the tally must
+contain fabricated reports.
 """
 
 

@@ -4,9 +4,9 @@ The thresholds divide the range of a number into cells, and a device reports the
 The share at or above a threshold is the sum of the shares of all cells above the threshold.
 
 **Intervals.** The true shares fall from one threshold to the next. Simultaneous intervals are
-therefore narrowed to the values of falling sequences. For instance, the intervals 40..60% and
-45..70% of two successive thresholds become 45..60%. Separate intervals are not narrowed, because
-the interval of a neighboring threshold may be wrong.
+therefore narrowed to the values of falling sequences. For instance, two successive thresholds with
+the intervals 40..60% and 45..70% both get 45..60%. Separate intervals are not narrowed, because the
+interval of a neighboring threshold may be wrong.
 
 **Brackets.** The bracket of a quantile consists of two cell ends around the quantile. Let r be the
 share of answers above the quantile, such as 5% for the 95th percentile. If the share above a
@@ -97,7 +97,7 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Their intervals cover every value."""
+        """Return figures with intervals of every possible value, for a tally without reports."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 

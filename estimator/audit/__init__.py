@@ -1,13 +1,13 @@
 """Audits of the installed SDK: attacks on a black box, and exact proofs.
 
-The audit by attacks (`run`) imports only the SDK's public names, as apps do. It simulates devices
-with two different answers, and tries to tell these devices apart by their bytes. The success rate
-proves a lower bound on epsilon. If this bound exceeds the charged epsilon, the SDK reveals too
-much. If not, the SDK may still reveal too much. The audit therefore also states the smallest excess
-that it would have detected.
+The audit by attacks (`run`) imports only the SDK's public names, as apps do. The audit simulates
+devices with two different answers, and tries to tell these devices apart by their bytes. The
+success rate proves a lower bound on epsilon. If this bound exceeds the charged epsilon, the SDK
+reveals too much. If not, the SDK may still reveal too much. The audit therefore also states the
+smallest excess that it would have detected.
 
 The exact audit (`prove`) runs the SDK with every outcome of its *coins*, which are its random
-draws. The result is an exact proof of what a report of one answer reveals. The proof assumes that
-the operating system's random numbers are fair. It also assumes that nobody can distinguish a
-device's pseudo-random numbers from random numbers without the device's secret.
+draws. The result is an exact proof of the privacy loss of one report. The proof makes two
+assumptions. The operating system's random numbers are fair. Without a device's secret, nobody can
+distinguish the device's pseudo-random numbers from random numbers.
 """

@@ -6,31 +6,31 @@ is to run the SDK's code with every outcome of its coins (random draws). The res
 *distribution*: the probability of each symbol.
 
 **Inputs.** All inputs of a channel are walked if inputs times symbols is at most `MOST_PATHS`.
-Otherwise, a sample is walked: the first two inputs, the last two, the middle one, and random
-others. A *worst pair* is a pair of inputs with the largest ratio between the probabilities of some
-symbol. The sample always contains a worst pair, for the following reasons:
+Otherwise, a sample of inputs is walked: the first two, the last two, the middle one, and some
+random inputs. A *worst pair* is a pair of inputs with the largest ratio between the probabilities
+of some symbol. The sample always contains a worst pair, for the following reasons:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. Each symbol has one
-  probability for a set of favored inputs, and a smaller one for all other inputs. For each pair of
-  inputs, some symbol favors only one of the two. In a cyclic design, shifting all values shifts all
-  symbols.
+  probability for a set of favored inputs, and a smaller probability for all other inputs. For each
+  pair of inputs, some symbol favors only one of the two. In a cyclic design, shifting all values
+  shifts all symbols.
 * Trees (`hierarchical`): the first and the last input are in different nodes on every level. Every
   pair of nodes on a level is a worst pair.
 * Bands (`square_wave`, `optimal_mean`): from the first input to the last, the probability of a
   symbol rises and then falls. Each symbol is least likely at the first or the last input. The first
   symbol is most likely at the first input, and the last symbol at the last input.
 * Added noise: the probability of a symbol decreases with its distance from the input. The largest
-  ratio occurs at an end of the range for the first and the last input, or next to an end for the
-  first two or the last two inputs.
+  ratio occurs at or next to an end of the range. The pair is the first and the last input, the
+  first two inputs, or the last two inputs.
 
 If the largest ratio in the sample *equals* the declared ratio, the walk proves that this ratio
 occurs. Only the reasons above show that no other pair has a larger ratio.
 
 **Answers.** A number between two grid points is rounded at random to one of them. For instance,
-2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. Its distribution is a mixture of
-two inputs' distributions. A ratio of mixtures never exceeds the largest ratio of their parts, and a
-hockey-stick divergence (see `proof`) is convex. No answer is therefore worse than the grid points.
-The audit still walks a few numbers between grid points, to check the rounding.
+2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. The distribution of 2.25 is a
+mixture of two inputs' distributions. A ratio of mixtures never exceeds the largest ratio of their
+parts, and a hockey-stick divergence (see `proof`) is convex. No answer is therefore worse than the
+grid points. The audit still walks a few numbers between grid points, to check the rounding.
 
 **Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
 the number of set members that the symbol favors. The empty set and a set of the maximum size have
@@ -126,10 +126,10 @@ class WalkPlan:
     """The answers and inputs of a metric for an exact audit.
 
     Attributes:
-        encoded: the answers that the audit encodes as inputs.
-        reported: the answers that the audit reports, from the answer to the symbol.
-        rows: the inputs that the audit reports, from the input to the symbol. No answer in
-            ``reported`` has one of them as its only input.
+        encoded: the answers for walking the encoding, from the answer to the input.
+        reported: the answers for walking all steps, from the answer to the symbol.
+        rows: the inputs for walking the channel, from the input to the symbol. Inputs with an
+            answer of their own in ``reported`` are left out.
     """
 
     encoded: list[EncodedAnswer]
@@ -140,9 +140,9 @@ class WalkPlan:
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Choose answers and inputs of a metric.
 
-        Reporting a number takes about a thousand runs, each with slow exact fractions. Therefore,
-        all chosen numbers are encoded. Only numbers between grid points and the two grid points at
-        each end are reported.
+        Walking all steps of a number takes about a thousand runs, each with slow exact fractions.
+        All steps are therefore walked only for numbers between grid points, and for two grid points
+        at each end.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -216,7 +216,7 @@ def _count_of_sets(metric: Metric) -> int:
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
     """Return all sets if requested or if there are few. Otherwise, return two sets of each size.
 
-    One of the two consists of the first values, and the other of the last values.
+    The first set has the first values, and the second set has the last values.
     """
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)

@@ -13,9 +13,9 @@ Each answer's observations are divided into three parts:
 * The last half is for bounding the event's probability for each answer. The bounds are valid
   because this half did not influence the choice of the event.
 
-The result is a lower bound on the true epsilon, whatever causes the privacy loss. With a
-probability of at most `FALSE_ACCUSATION`, any bound of an audit is wrong (Bonferroni's inequality).
-An audit of a correct device therefore accuses this device with at most this probability.
+The result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability
+that any bound of an audit is wrong is at most `FALSE_ACCUSATION` (Bonferroni's inequality). A
+correct device is therefore accused with at most this probability.
 
 Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The *level*
 of a bound is the maximum probability that the bound is wrong.
@@ -40,7 +40,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The fraction by which a level is reduced. It is far larger than rounding errors."""
+"""The relative reduction of each level, which is far larger than rounding errors."""
 
 MEDIAN_AHEAD = 2 / 3
 """The limit of a Poisson count's expectation above k, for a median of at most k.
@@ -71,8 +71,8 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 
     Let p and p' be the probabilities of the event for the first and the second answer. With
     (epsilon, delta)-differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014,
-    definition 2.4). Epsilon is therefore at least ln((p - delta) / p'). The proof uses the lower
-    bound of p and the upper bound of p' (Jagielski, Ullman & Oprea 2020, section 3).
+    definition 2.4). Epsilon is therefore at least ln((p - delta) / p'). The proof replaces p by its
+    lower bound, and p' by its upper bound (Jagielski, Ullman & Oprea 2020, section 3).
 
     Args:
         successes: how often the event was observed after the first answer.
@@ -139,7 +139,7 @@ class PrivacyClaim:
 
     Attributes:
         epsilon: the claimed epsilon, rounded up.
-        delta: the claimed delta, rounded up. It is 0 for most mechanisms.
+        delta: the claimed delta, rounded up; 0 for most mechanisms.
     """
 
     epsilon: float
@@ -154,7 +154,7 @@ class LowerBound:
         claim: the attacked claim.
         epsilon: a lower bound on the true epsilon.
         detectable: the smallest excess over the claimed epsilon that about half of all audits would
-            prove. None if there is no such excess.
+            prove. None if no excess is provable.
         observations: n, the number of observations of each answer.
         at_best: the lower bound that n observations would prove for a device that always reveals
             its answer.

@@ -1,8 +1,8 @@
 """The SDK as a black box, from `record` to the bytes that devices send.
 
 The rest of the estimator imports only `client_sdk.protocol`. This module runs the whole SDK,
-because the audit is about the code that apps run. Devices exist only in memory. Their transport
-accepts every report and opens no socket. The audit ignores the times of reports.
+because the audit is about the code that apps run. Devices exist only in memory. The transport of a
+device accepts every report and opens no socket. The audit ignores the times of reports.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ ATTEMPTS = 1000
 """The maximum number of attempts to record an answer if the machine is busy."""
 
 NO_CEILING = 2**62
-"""A ceiling that no device reaches, in billionths of epsilon. Sums of it fit into a ledger."""
+"""A ceiling that no device reaches, in billionths of epsilon.
+
+A ledger can store sums of this number.
+"""
 
 
 class Device(Protocol):
@@ -188,19 +191,19 @@ class OtherSdk:
 
     The program runs until the ``with`` block ends. For each line of JSON, it prints a line of JSON.
 
-    ========================================================  =================================
-    a line to the program                                     its answer
-    ========================================================  =================================
-    ``{"do": "begin"}``: become a new device                  ``{}``
-    ``{"do": "record", "metric": …, "answer": …, "at": …}``   ``{"recorded": "queued"}``
-    ``{"do": "flush", "at": …}``                              ``{"sent": ["body of an upload", …]}``
-    ========================================================  =================================
+    ======================================================== =================================
+    a line to the program its answer
+    ======================================================== =================================
+    ``{"do": "begin"}``: become a new device ``{}``
+    ``{"do": "record", "metric": …, "answer": …, "at": …}`` ``{"recorded": "queued"}``
+    ``{"do": "flush", "at": …}`` ``{"sent": ["body of an upload", …]}``
+    ======================================================== =================================
 
     ``at`` is in Unix seconds. Sets and pairs are written as lists.
 
-    The program must ignore ceilings and last days, draw its own coins, and open no socket. It must
-    act as if a collector accepted each body. The answer ``{"error": "…"}`` ends the audit.
-    `hearsay-ldp` contains such a program for its own SDK.
+    The program must ignore ceilings and last days, draw its own coins, and open no socket. The
+    program must assume that a collector accepts each body. The answer ``{"error": "…"}`` ends the
+    audit. `hearsay-ldp` contains this program for its own SDK.
     """
 
     def __init__(self, command: str) -> None:

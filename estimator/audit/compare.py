@@ -82,8 +82,8 @@ class Walk:
             procedure: the SDK's function that returns the symbol, given coins.
             answer: the answer or input, with the declared distribution of its input.
             coins: the number of earlier coins, before this procedure.
-            is_answer: whether ``procedure`` begins with an answer. Otherwise, it begins with an
-                input, and `Proof.between_answers` ignores its distribution.
+            is_answer: whether ``procedure`` begins with an answer rather than an input.
+                `Proof.between_answers` ignores the distributions of inputs.
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
         # equal distributions are stored once, because each may have a million probabilities
@@ -182,7 +182,7 @@ def numbers(alternatives: set[int] | frozenset[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLoss:
-    """A registry's limit on what a report may reveal.
+    """A registry's limit on the privacy loss of a report.
 
     Attributes:
         odds: e to the power of the requested epsilon, such as 3 for ``ln 3``.
@@ -195,12 +195,11 @@ class RequestedLoss:
 
 @dataclass(frozen=True, slots=True)
 class RequestedLosses:
-    """A registry's limits on what the reports on a metric may reveal.
+    """A registry's limits on the privacy loss of the reports on a metric.
 
     Attributes:
         report: the limit for one report. None if reports are not compared with a limit.
-        permanent: the limit for all reports of an unchanged answer. None if answers are not
-            permanent.
+        permanent: the limit for all reports of an unchanged answer. None without permanent answers.
     """
 
     report: RequestedLoss | None = None

@@ -1,10 +1,10 @@
 """Distinguishers: scores that rise with the evidence for one of two answers.
 
-The audit splits the bytes of a device into features, such as the symbol of a report, or the id or
-size of an upload.
+The audit splits the bytes of a device into features, such as the symbol of a report or the size of
+an upload.
 
 For known distributions, the best test orders observations by their likelihood ratio (Neyman &
-Pearson 1933). Here, likelihood ratios are learned from a sample of observations of both answers.
+Pearson 1933). This module learns likelihood ratios from a sample of observations of both answers.
 There is a score for each of the following:
 
 * each feature
@@ -12,9 +12,9 @@ There is a score for each of the following:
 * all features together, assumed to be independent
 * all pairs of windows of one feature, assumed to be independent
 
-An additional score divides the values of a numeric feature into bins with equal counts. Scores that
-are sums over windows are also divided into bins, because a sum of medium size may be stronger
-evidence than a large or a small sum.
+An additional score divides the values of a numeric feature into bins with equal counts. Sums over
+windows are also divided into bins, because a medium sum may be stronger evidence than an extreme
+sum.
 
 Sources for the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -71,7 +71,7 @@ class ObservationTable(NamedTuple):
     Attributes:
         features: the feature of each column.
         ordered: for each column, whether its integers are the feature's own values, such as
-            symbols. Otherwise, they are arbitrary codes for values such as ids.
+            symbols. Values such as ids have arbitrary codes.
         first: the observations of the first answer, shape (observations, features).
         second: the observations of the second answer, of the same shape.
     """
@@ -211,7 +211,7 @@ class _ExactCoder:
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range. The first and last entries are for other values."""
+        """Tabulate the codes of a narrow range, between two entries for other values."""
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -259,7 +259,7 @@ class _Learnt:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A score that sums several scores. It assumes that their features are independent."""
+    """A score that sums several scores. Their features are assumed to be independent."""
 
     parts: tuple[Score, ...]
 

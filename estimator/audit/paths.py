@@ -9,9 +9,9 @@ The value of a drawn integer is decided as late as possible. An integer with 2**
 then leads to only a few paths. A `Draw` represents the undecided integer:
 
 * Adding, multiplying or dividing by a known integer decides nothing.
-* A comparison decides on which side of a threshold the integer lies. For instance, an integer from
-  0 to 99 is below 30 on one path, with a probability of 0.3, and at least 30 on another path.
-* Reading the value decides it. Each possible value is then a separate path.
+* A comparison decides whether the integer is below a threshold. For instance, an integer from 0 to
+  99 is below 30 on one path, with a probability of 0.3, and at least 30 on another path.
+* Reading the integer decides its value. Each possible value is then a separate path.
 * An unsupported operation ends the audit.
 """
 
@@ -56,8 +56,8 @@ class ExactLaw(Generic[T]):
     Attributes:
         chances: the probability of each outcome, with sum 1.
         paths: the number of combinations of the coins' outcomes.
-        coins: for each outcome, the possible numbers of coins on its paths. If an outcome has
-            several numbers, the running time reveals more than the outcome.
+        coins: for each outcome, the possible numbers of coins on a path. If an outcome has several
+            numbers, the running time reveals more than the outcome.
     """
 
     chances: Chances[T]
@@ -143,8 +143,8 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
     Args:
         procedure: a function of coins. The same coins must always lead to the same behavior.
-        read: a function that turns the procedure's result into an outcome. It must decide the value
-            of every drawn integer in the result.
+        read: a function that turns the procedure's result into an outcome. The function must decide
+            the value of every drawn integer in the result.
 
     Raises:
         AuditError: if the paths cannot be enumerated. The message says why.

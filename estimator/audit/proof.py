@@ -1,9 +1,9 @@
 """The results of an exact audit and the SDK's claims, as data and as a document.
 
-The audit computes the exact distribution of the symbol for each answer. For two such distributions
-P and Q and a ratio r, the *hockey-stick divergence* is the sum of max(0, P - r Q) over all symbols.
-A channel satisfies (ln r, delta)-differential privacy (Dwork & Roth 2014, definition 2.4) if and
-only if no ordered pair of distributions has a divergence above delta.
+The audit computes the exact distribution of the symbol for each answer. Let P and Q be two of these
+distributions, and r a ratio. The *hockey-stick divergence* is the sum of max(0, P - r Q) over all
+symbols. If and only if all divergences are at most delta, the channel satisfies (ln r,
+delta)-differential privacy (Dwork & Roth 2014, definition 2.4).
 
 In the document, exact numbers are strings, and ratios are fractions such as ``3/2``.
 """
@@ -22,10 +22,7 @@ from estimator.audit.paths import Chances
 from estimator.results.estimate import Record, says
 
 Ratio = Fraction | None
-"""A ratio of probabilities.
-
-None means infinite: a symbol of one distribution is impossible in the other.
-"""
+"""A ratio of probabilities. None means infinite, because the denominator is 0."""
 
 Rows = list[list[int]]
 """The probabilities of several distributions, as numerators over a common denominator.
@@ -145,8 +142,8 @@ class Walked:
         inputs: the number of different inputs of the channel that occurred.
         laws: the number of computed distributions, one for each answer or input.
         paths: the total number of combinations of the coins' outcomes.
-        coins: the possible numbers of coins for a report. The symbol must determine the number.
-            Otherwise, the running time would reveal more than the symbol.
+        coins: the possible numbers of coins for a report. The symbol must determine the number of
+            coins. Otherwise, the running time would reveal more than the symbol.
     """
 
     inputs: int
@@ -169,7 +166,7 @@ class Proof:
         claim: the SDK's claim about the step.
         ratio: e to the power of the proved epsilon at the claimed delta.
         delta: the proved delta at the claimed ratio.
-        between_answers: the ``ratio`` between distributions of answers only, without those of
+        between_answers: the ``ratio`` between distributions of answers, without distributions of
             inputs.
         mismatches: a sentence for each difference from the declaration.
         leaves_out_sets: whether answers are sets, and only some possible sets were checked.

@@ -110,7 +110,7 @@ class _LabeledCoins:
 MOST_SETTLED = 2**10
 """The maximum number of a channel's inputs for checking pairs of different answers.
 
-The coins of such a pair have a million outcomes, which take about ten seconds.
+The coins of a pair then have a million outcomes, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
@@ -199,9 +199,9 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
     """Return the joint distribution of two answers' inputs if the same offset rounds both.
 
-    The offset is a random number from 0 to 1. A number is rounded up if the offset is below its
-    fractional part. For instance, 2.25 and 5.5 become 3 and 6 if the offset is below 0.25, then 2
-    and 6 if it is below 0.5, and otherwise 2 and 5.
+    The offset is a random number from 0 to 1. A number is rounded up if the offset is below the
+    number's fractional part. For instance, 2.25 and 5.5 become 3 and 6 for offsets below 0.25, 2
+    and 6 for offsets from 0.25 to 0.5, and 2 and 5 for larger offsets.
     """
     ends = sorted({end for inputs in (first, second) for end in _ends(inputs).values()})
     joint: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)

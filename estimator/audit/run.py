@@ -74,8 +74,7 @@ class Game:
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
-        by_window: whether each window of a life is a separate observation. Otherwise, each life is
-            one observation.
+        by_window: whether each window of a life, rather than the whole life, is an observation.
         windows: the number of windows, from the first, that an observation of a life covers.
     """
 
@@ -90,7 +89,7 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Games about the same lives. Their devices are simulated once for all of the games.
+    """Games about the same lives, with the same simulated devices.
 
     Attributes:
         games: the games.
@@ -135,11 +134,11 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 
 
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
-    """Yield the games about one metric, in which an attack sees one report or a month's reports.
+    """Yield the games about one metric, for one report and for a month's reports.
 
     The games about one report use the lives of a month, with each window as an observation. With
     permanent answers, the reports of a month are not independent, so these games use separate
-    lives. Games in which all windows differ end when the lifetime ceiling is used up.
+    lives. If two lives differ in all windows, their game ends at the lifetime ceiling.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -153,19 +152,19 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
 
 
 def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Game]:
-    """Yield a game for every pair of answers, in which an attack sees one report at a time."""
+    """Yield a game about one report, for every pair of answers."""
     claim = claim_of([metric])
     for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
         yield Game(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life], paid: int = MONTH) -> Iterator[Game]:
-    """Yield the games in which an attack sees the reports of many windows together.
+    """Yield the games about the reports of many windows together.
 
     * First game: the two lives differ in all of the first ``paid`` windows.
     * Second game: the two lives differ only in the first window.
     * Third game, for permanent numbers: the lowest number against a number in the middle of the
-      range, which is randomly rounded to either end.
+      range. The device rounds the middle number at random to either end.
 
     Args:
         metric: the metric.
@@ -186,7 +185,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield the games in which an attack sees the reports on all metrics in one window.
+    """Yield the games about the reports on all metrics in one window.
 
     In the first game, the two lives differ in all metrics that fit within the ceilings. In each
     other game, the lives differ in the answer to a single metric.

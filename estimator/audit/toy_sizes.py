@@ -2,21 +2,21 @@
 
 The audit runs all outcomes at a toy size, and a few outcomes at full size.
 
-**Vectors.** A report of a vector of dimension D names one of B rotations and one of the 2 D signed
-axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*: they are more
-likely than the others. Privacy depends on a single condition: exactly s axes are favored, for every
-vector and rotation. Each symbol then has one of two probabilities. The ratio of a symbol's
-probabilities for two vectors never exceeds the ratio of these two. Opposite vectors reach this
-ratio.
+**Vectors.** Vectors have dimension D. A report names one of B rotations and one of the 2 D signed
+axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*, which means
+more likely than other axes. Privacy depends on a single condition: exactly s axes are favored, for
+every vector and rotation. Each symbol then has one of two probabilities. For any two vectors, the
+ratio of a symbol's probabilities never exceeds the ratio of these two probabilities. Opposite
+vectors reach this maximum.
 
 The coins of a report have more than s * (2 D - s) outcomes for each rotation. The audit of vectors
 therefore has two parts:
 
 * In dimension `LOW`, the device's code reports a few vectors at the same epsilon, with all outcomes
   of coins. Two of the vectors are opposite.
-* At full size, the audit counts the favored axes of a few vectors in some rotations. It checks that
-  the device reports the axis that the coins choose. It also checks that an answer and its vector
-  lead to the same report.
+* At full size, the audit counts the favored axes of a few vectors in some rotations. The audit
+  checks that the device reports the axis that the coins choose. It also checks that an answer and
+  its vector lead to the same report.
 
 **Texts.** In each of several *groups*, a text has a *cell* (an integer). A coin draws a group. A
 *geometry*, which is a channel, then randomizes the text's cell in this group, or the cells of a
@@ -27,7 +27,7 @@ The coins have about 10**9 outcomes. The audit of texts also has two parts:
 
 * At toy size, texts have at most three letters from an alphabet of two, and the geometry has 13
   points. The device's code reports all of these texts at the same epsilon, with all outcomes of
-  coins. If answers are lists, it reports some lists of at most `MOST_ITEMS` texts.
+  coins. If answers are lists, the code reports some lists of at most `MOST_ITEMS` texts.
 * At full size, the coins choose a certain group and a certain symbol of the geometry. The audit
   checks that the device reports both.
 """
@@ -100,9 +100,9 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
-    """Return a channel in dimension `LOW` that corresponds to the given channel.
+    """Return a channel in dimension `LOW` with the same epsilon.
 
-    Both have the same epsilon, and about the same share of favored axes.
+    The share of favored axes is also about the same.
     """
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
@@ -159,7 +159,7 @@ def _answers(metric: Metric) -> Iterator[object]:
 
 
 class Script:
-    """Coins with scripted outcomes. It records the bounds of all draws."""
+    """Coins with scripted outcomes, and a record of the bounds of all draws."""
 
     def __init__(self, *outcomes: int) -> None:
         """Take the outcomes in the order of use."""

@@ -77,9 +77,9 @@ Any other error counts as a failure of the command.
 
 
 class Commands(click.Group):
-    """The group of commands. It imports each command only when the command runs.
+    """The group of commands, with imports of commands on first use.
 
-    It converts errors to messages and exit statuses.
+    The group converts errors to messages and exit statuses.
     """
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base

@@ -20,7 +20,7 @@ from estimator.words import shown_of
 
 
 def left_out_lines(report: EstimateReport) -> str:
-    """Return a line for each window that is left out because ``--since`` falls inside it."""
+    """Return a line for each window that is left out because it contains the ``--since`` date."""
     windows = {(window, changes.since): None for changes in report.changes for window in changes.left_out}
     return "".join(f"{window} is left out of the comparison: {since} begins within it\n" for window, since in windows)
 

@@ -45,7 +45,7 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The number of bits of a generated seed. Such a seed is short enough to type."""
+"""The number of bits of a generated seed, which is short enough to type."""
 
 DIGITS: Final = 6
 """The number of decimal places of the default epsilons."""
@@ -316,7 +316,7 @@ def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
-    """Return a metric with another epsilon. Its mechanism and grid remain the same."""
+    """Return a metric with another epsilon, but the same mechanism and grid."""
     try:
         channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:

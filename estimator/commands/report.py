@@ -201,7 +201,8 @@ def _check_metrics(
     """Refuse unknown metrics, and alerts or ranges about metrics that ``--metric`` leaves out.
 
     Raises:
-        click.UsageError: if an option is about such a metric. The message says what to do.
+        click.UsageError: if an option is about a metric that is left out. The message says what to
+            do.
         RequestError: if the format is model and no model is named.
         UnknownMetricError: if the registry does not define a metric.
     """

@@ -51,10 +51,10 @@ LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), 
 OPENMETRICS: Final = frozenset({"openmetrics"})
 
 ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
-"""The formats with one row for each estimate. They omit facts about a whole tally."""
+"""The formats with one row for each estimate, which omit facts about a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
-"""The formats for people. They cannot show a matrix."""
+"""The formats for people, which cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
 """The maximum size of a file of candidates: about a million texts."""

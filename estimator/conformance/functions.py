@@ -126,7 +126,7 @@ def _compared(
         name: the name of the case.
         line: the line to send.
         expected: for each rule, a member of the answer and its expected value. The case fails at
-            the first rule with another value.
+            the first rule with a different value.
     """
     first = next(iter(expected)).partition(" ")[0]
     try:

@@ -17,7 +17,7 @@ MAX_CHARS: Final = 300
 
 
 class CaseClass(Enum):
-    """A class of cases, with its label and a description of what its cases test."""
+    """A class of cases, with its label and description."""
 
     LAWS = "laws", "scripted coins to symbols"
     ANSWERS = "answers", "answers and scripted coins to symbols"

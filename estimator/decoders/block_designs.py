@@ -2,8 +2,8 @@
 
 Each symbol names a block, which is a subset of the values. A device prefers blocks with its answer.
 A report *supports* the values in its block. The support count of a value is the number of reports
-that support the value. The blocks are the shifts of a few base blocks: with 7 values, the shifts of
-the base block {0, 1, 3} are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. Fourier transforms (FFT)
+that support the value. The blocks are the shifts of a few base blocks. For 7 values and the base
+block {0, 1, 3}, the shifts are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. Fourier transforms (FFT)
 compute sums over all shifts.
 
 In a balanced design, any two values occur together in the same number of blocks. The support count
@@ -60,7 +60,7 @@ class Shifts:
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Return the sums for some base blocks. Each is a subset of 0..inputs-1."""
+        """Return the sums for some base blocks, which are subsets of 0..inputs-1."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1

@@ -29,10 +29,10 @@ REMEMBERED = 16
 LEAST_NOISE: Final = 6
 """The minimum variance of the noise in the sum of the scores, for a range of length 1.
 
-With less noise, the estimated mean is not nearly normal: a few people at an end of the range may
-affect the mean more than the noise, and a tally may contain none of them. The skewness of a sum
-with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal intervals contained the true
-value at least 93% of the time in the worst measured case.
+With less noise, the estimated mean is not nearly normal. A few people at an end of the range may
+then affect the mean more than the noise does. A tally may contain none of these people. The
+skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal intervals
+contained the true value at least 93% of the time in the worst measured case.
 """
 
 
@@ -51,7 +51,7 @@ class Squares:
             that it supports a given other value. None if the score depends on more than support.
         least_reports: the minimum number of reports for a share's large-sample interval.
         metrics: the number of yes/no questions, one for each value of a set. Each device answers
-            one of them, and the other fields describe one of them.
+            one question. The other fields describe a single question.
     """
 
     inputs: int

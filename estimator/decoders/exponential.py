@@ -1,9 +1,9 @@
 """The inverse of the exponential mechanism, by weighted least squares from a table.
 
 The table contains the probability of each symbol for each input. The estimate is unbiased in every
-population. If all inputs are equally common, the estimate has the smallest variance of all unbiased
-estimates (Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing: estimation
-theory", section 6.4).
+population. If all inputs are equally common, no unbiased estimate has a smaller variance. Sources:
+Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing: estimation theory", section
+6.4.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The inverse of grouped geometry, for one group: how often reports of texts support cells.
 
-A report supports the cells on its hyperplane. It supports a cell of the sender with probability p,
-and any other cell with a lower probability q (`client_sdk.protocol.mechanisms.grouped_geometry`).
-The number of reports that support a cell is therefore binomial, as in `support`. If an answer is a
-list, the shares of all cells do not add up to 1.
+A report supports the cells on its hyperplane. A report supports a cell of the sender with
+probability p, and any other cell with a lower probability q
+(`client_sdk.protocol.mechanisms.grouped_geometry`). The number of reports that support a cell is
+therefore binomial, as in `support`. If an answer is a list, the shares of all cells do not add up
+to 1.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class CellSupport:
 
     @property
     def by_chance(self) -> float:
-        """The probability that a report supports the cell of a text that nobody has.
+        """The probability that a report supports the cell of a text without any sender.
 
         The result is an average over all cells without the dummies. If people have fewer texts than
         a list may contain, the true probability is slightly lower.
@@ -61,7 +62,8 @@ class CellSupport:
         """The sum of the estimated shares of all K cells, which is the same for every tally.
 
         The sum is 1 if an answer is one text. For lists, the sum is below the number of cells of a
-        list: on a line with two cells of a list, the other cells have estimates below 0.
+        list. The reason is that some estimates are below 0: those of other cells on a line with two
+        cells of a list.
         """
         return float(self.support.slope * self.supported + self.support.intercept * self.points)
 
@@ -86,8 +88,8 @@ def cell_support(channel: GroupedGeometry) -> CellSupport:
 GroupSampler = Callable[[Counts, Counts, np.random.Generator], Counts]
 """A function that draws a random tally of one group, shape (K,).
 
-The first argument is the group's part of each input, shape (inputs,), or (inputs, m) for m cells.
-The second argument is the number of devices with each input.
+The first argument contains the cell of each input in this group, shape (inputs,). For m cells per
+input, the shape is (inputs, m). The second argument is the number of devices with each input.
 """
 
 

@@ -1,14 +1,14 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
-The range of a number is divided into the nodes of a tree: for instance, into halves on the first
-level and quarters on the second. A device draws a level at random. It perturbs the node that
-contains its number on this level, and reports the result.
+The range of a number is divided into the nodes of a tree, such as halves on the first level and
+quarters on the second. A device draws a level at random. The device perturbs the node that contains
+its number on this level, and reports the result.
 
 Weighted least squares solves the equations of all levels together. The estimate is unbiased in
-every population. If all inputs are equally common, the estimate has the smallest variance of all
-unbiased estimates (Aitken 1936). The usual method averages the estimates of a node and of its
-children (Cormode, Kulkarni & Srivastava 2019, section 4: constrained inference). Both methods are
-equivalent if all nodes of a level have the same noise and are uncorrelated.
+every population. If all inputs are equally common, no unbiased estimate has a smaller variance
+(Aitken 1936). The usual method averages the estimates of a node and of its children (Cormode,
+Kulkarni & Srivastava 2019, section 4: constrained inference). Both methods are equivalent if all
+nodes of a level have the same noise and are uncorrelated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLaw:
-    """The distribution of the symbols of all levels of a tree, with one table for each level.
+    """The distribution of a tree's symbols, with one table for each level.
 
     Attributes:
         inputs: k, the number of inputs.

@@ -59,8 +59,8 @@ class Inversion(NamedTuple):
             (see the module). The default is the upper bound 1.
         likelier: returns the total probability of the more likely symbols for any input. None if
             the other functions suffice.
-        parts: returns the channels that the mechanism combines. Each device draws one of them with
-            equal probabilities. None for other mechanisms.
+        parts: returns the channels that the mechanism combines. Each device draws one of these
+            channels with equal probabilities. None for other mechanisms.
     """
 
     inverse: Callable[[Any], Inverse] | None = None
@@ -189,8 +189,8 @@ def extreme_of(channel: Channel) -> float:
     """Return the probability of the full privacy loss (see the module).
 
     The result is the largest probability for any two answers. If answers are sets, the true answer
-    is a set with as many favored members of a symbol as possible. The result is then the
-    probability for a single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). Here, r is the
+    is a set with the largest number of members that a symbol favors. The result is then the
+    probability for a single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). The ratio r is the
     largest ratio of a symbol's probabilities under two members.
     """
     row, step = inversion_of(channel), channel.last_step

@@ -78,9 +78,10 @@ class OneOfShares:
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a no and of a yes for the share of yes to the reported question.
+        """The scores of a no and of a yes, for the reported question's share of yes.
 
-        Only one report in m is about a given question, so its scores are multiplied by m.
+        Only one report in m is about a given question, so a single question's scores are multiplied
+        by m.
         """
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))

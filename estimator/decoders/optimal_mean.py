@@ -5,9 +5,9 @@ symbols. An input (a point of a grid) is rounded at random to one of the two nea
 
 From band i to band i + 1, symbol i + width replaces symbol i. Scores are therefore unbiased, after
 scaling, if symbol i + width scores ``steps[i]`` more than symbol i. This step is the distance
-between the inputs of the two bands. All other differences between scores are free. They minimize a
-smooth upper bound on the variance for the worst input. Every choice is unbiased, so different last
-digits on two machines do no harm.
+between the inputs of the two bands. The decoder chooses all other differences between scores. The
+choice minimizes a smooth upper bound on the variance for the worst input. Every choice is unbiased,
+so different last digits on two machines do no harm.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 def _free(channel: OptimalMean) -> Floats:
     """Return the effect of each free number on each height, shape (symbols, numbers).
 
-    A number is added to the heights of one chain, and subtracted from those of the mirrored chain.
-    This keeps heights unbiased and symmetric.
+    A number is added to the heights of one chain, and subtracted from the heights of the mirrored
+    chain. This keeps heights unbiased and symmetric.
     """
     columns = []
     for chain in _chains(channel):

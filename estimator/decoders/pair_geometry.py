@@ -65,13 +65,13 @@ class Elements:
 class PairShares:
     """An `Inverse` for padded sets of m elements.
 
-    Let one element of each set be drawn at random. An element's share is its share of these draws.
+    If one random element is drawn from each set, an element's share is its fraction of the draws.
     An element of every set therefore has the share 1 / m, not 1.
 
     Attributes:
-        balanced: the inverse behind the methods. It takes the linear function from an element's
-            share to the probability that a block contains the element. Its values at the shares 0
-            and 1 specify the function, although no share exceeds 1 / m.
+        balanced: the inverse behind the methods. The probability that a block contains an element
+            is a linear function of the element's share. `Support` specifies the function by its
+            values at the shares 0 and 1, although no share exceeds 1 / m.
         lightest: the smallest probability of a block, given any set.
         ratio: the largest probability of a block, given any set, divided by the smallest.
         drawn: m, the number of elements of a padded set.
@@ -87,7 +87,7 @@ class PairShares:
         return self.balanced.shares(counts, reports)
 
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
-        """Return the standard error of each share, shape (..., k), including that of sampling."""
+        """Return the standard error of each share, shape (..., k), including the sampling error."""
         return self.balanced.standard_errors(counts, reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
@@ -176,13 +176,13 @@ def point_vectors(channel: PairGeometry, points: Counts) -> Counts:
 def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator: np.random.Generator) -> Counts:
     """Return a random tally. Some devices report a block that their pair favors.
 
-    A favored block is drawn as in `PairGeometry.block`: first the inner products of its vector with
-    the two elements, then all coordinates except two, which follow. A vector of zeros is drawn
-    again.
+    A favored block is drawn as in `PairGeometry.block`. First, the inner products of its vector
+    with the two elements are drawn. Then, all coordinates except two are drawn. These two follow
+    from the inner products. A vector of zeros is drawn again.
 
     Args:
         channel: the channel.
-        pairs: the vectors of the two elements of each of these devices, shape (devices, 2, t).
+        pairs: the vectors of the two elements of each such device, shape (devices, 2, t).
         others: the number of devices that report any block.
         generator: the source of random numbers.
     """

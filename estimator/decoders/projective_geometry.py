@@ -1,8 +1,8 @@
 """The inverse of projective geometry, in which a reported point supports all orthogonal points.
 
-Inputs and symbols are points of the projective geometry PG(t-1, q): lines through the origin of a
-vector space of t dimensions over the integers modulo a prime q. The points orthogonal to a point
-form its hyperplane. A device prefers points orthogonal to its input.
+Inputs and symbols are points of the projective geometry PG(t-1, q). The points are the lines
+through the origin of a t-dimensional vector space over the integers modulo a prime q. The points
+orthogonal to a point form its hyperplane. A device prefers points orthogonal to its input.
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3. The decoder in that paper is a dynamic program over all vectors. This module
@@ -69,9 +69,10 @@ class Orthogonality:
     def _sums(self, scores: Floats) -> Floats:
         """Return, for each point, the sum of the scores of the points orthogonal to it.
 
-        The recursion starts from PG(0, q). Its only point is not orthogonal to itself. Each round
-        adds a first coordinate. The points are then (0, w), for each point w of the previous round,
-        and (1, u), for any vector u. Vectors are orthogonal if their product is 0 modulo q.
+        The recursion starts from PG(0, q), with a single point that is not orthogonal to itself.
+        Each round adds a first coordinate. The points are then (0, w), for each point w of the
+        previous round, and (1, u), for any vector u. Vectors are orthogonal if their product is 0
+        modulo q.
 
         * The sum over the orthogonal points (0, u) is known from the previous round.
         * The sum over the orthogonal points (1, u) depends only on the product of u and w. A point
@@ -101,7 +102,7 @@ class Orthogonality:
 def inverse(channel: ProjectiveGeometry) -> Balanced:
     """Return the inverse of a channel.
 
-    It is a `Balanced` inverse: any two values have the same number of points that support both.
+    Any two values have the same number of points that support both, so the inverse is `Balanced`.
     """
     points, orthogonal = channel.symbols, channel.orthogonal
     common = (orthogonal - 1) // channel.prime

@@ -1,8 +1,8 @@
 """The decoder of rotated axes, which rotates the reported axes back and scales their mean.
 
 A device rotates its vector by one of B public random rotations, and reports one of the D coordinate
-axes, with a sign. It prefers the s favored axes: those with the largest coordinates of the rotated
-vector.
+axes, with a sign. The device prefers the s axes with the largest coordinates of the rotated vector.
+These axes are called favored.
 
 The reported axes of each rotation are counted first. Rotating them back then takes one Hadamard
 transform per rotation instead of one per report. The mean of the axes has the direction of the mean
@@ -34,17 +34,21 @@ The standard error comes from the blocks' differences.
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
 """The correlation of a normal coordinate with the same coordinate plus a device's uniform offset.
 
-Devices add the offset before selecting the largest coordinates. It reduces the gain by this factor.
+Devices add the offset before selecting the largest coordinates. The offset reduces the gain by this
+factor.
 """
 
 GRID_POINTS: Final = 2001
 """The number of grid points for the integrals in `largest_sum` and `largest_squares`.
 
-With twice as many points, the integrals change by less than one part in 10**6.
+Doubling this number changes the integrals by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""The upper end of these integrals. A normal variable almost never exceeds this number."""
+"""The upper end of the integrals in `largest_sum` and `largest_squares`.
+
+A normal variable almost never exceeds this number.
+"""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
@@ -63,7 +67,7 @@ def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
 
 
 def block_reports(channel: RotatedAxes, counts: Counts) -> Counts:
-    """Return the number of reports of each block of rotations, shape (blocks,)."""
+    """Return the number of reports in each block of rotations, shape (blocks,)."""
     of_rotations = counts.reshape(channel.rotations, -1).sum(axis=1)
     reports: Counts = of_rotations.reshape(-1, min(BLOCKS, channel.rotations)).sum(axis=0)
     return reports

@@ -1,7 +1,7 @@
 """Random tallies from their exact distribution, with few draws for many devices.
 
-Devices are independent. The reports of all n devices with the same input x are therefore a single
-multinomial draw with n trials and the probabilities P(symbol | x).
+Devices are independent. For n devices with the same input x, the reports are therefore a single
+multinomial draw. It has n trials and the probabilities P(symbol | x).
 
 In many channels, each input has a block of equally likely symbols. All other symbols have the same
 smaller probability. With a certain probability, a report is drawn uniformly from all symbols, and
@@ -30,15 +30,15 @@ from estimator.statistics.arrays import Counts, Floats
 SymbolOf = Callable[[Counts, Counts], Counts]
 """A function that returns the symbol at a place of an input's block.
 
-The arguments are an array of inputs and an array of places, from 0 to size - 1. Their shapes must
-be compatible (broadcast).
+The arguments are an array of inputs and an array of places, from 0 to size - 1. The shapes of both
+arrays must be compatible (broadcast).
 """
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
 """A function that draws a random tally.
 
-It takes the number of devices with each input, shape (k,). It returns the number of reports of each
-symbol, shape (m,).
+The arguments are the number of devices with each input, shape (k,), and a random generator. The
+result is the number of reports of each symbol, shape (m,).
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
@@ -150,7 +150,8 @@ def inverses_modulo(prime: int) -> Counts:
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
     """Return a sampler for a channel that favors a block of symbols for each input.
 
-    With some probability, a report is a symbol of the input's block. Otherwise, it is any symbol.
+    With some probability, a report is a symbol of the input's block. Otherwise, the report is any
+    symbol.
     """
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))

@@ -28,7 +28,7 @@ from estimator.statistics.intervals import binomial_intervals
 FEW_SYMBOLS = 2**8
 """The maximum number of symbols for counting support with a table.
 
-Such a table takes at most half a megabyte, and is faster than Fourier transforms.
+A table of this size takes half a megabyte, and is faster than Fourier transforms.
 """
 
 REMEMBERED = 16
@@ -40,7 +40,7 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The probabilities with which a report supports the sender's answer and another value.
+    """The probabilities that a report supports the sender's answer, and another value.
 
     If each symbol supports only its own value, this class is also the `Inverse`. The counts of
     symbols are then the numbers of supporting reports.
@@ -84,7 +84,7 @@ class Support:
         return errors
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Convert intervals of the frequency of support to intervals of the shares.
+        """Convert intervals of support frequencies to intervals of shares.
 
         The ends are clipped to 0..1. No interval is empty: an interval below 0 becomes 0 to 0, and
         an interval above 1 becomes 1 to 1.
@@ -108,9 +108,9 @@ class Support:
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the scores of reports that do not support a value, and of reports that do.
+        """Return the score without support and the score with support, each of shape (1,).
 
-        Each is an array of shape (1,), because all values have the same scores.
+        All values have the same scores.
         """
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 

@@ -4,6 +4,6 @@ Each device belongs to a random group. The groups report on prefixes of increasi
 level of the search uses another group. Groups that did not find a text then confirm it.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification", sections
-4 and 5. In contrast to the source, each group hashes its prefixes to cells with a public hash
-function of its own, and the found texts are tested.
+4 and 5. In contrast to the source, each group has its own public hash function from prefixes to
+cells, and found texts are tested.
 """

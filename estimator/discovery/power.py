@@ -104,7 +104,7 @@ class Power:
         return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the smallest shares of a short and a long text that the search often finds.
+        """Return the smallest shares at which the search often finds a short and a long text.
 
         "Often" means with probability `OFTEN`. If answers are lists of texts, a share is the share
         of devices with the text in their list.
@@ -120,9 +120,10 @@ class Power:
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the number of reports for a positive interval with probability `OFTEN`.
+        """Return the number of reports that likely prove a requested text's presence.
 
-        The interval is that of a requested text's share. Return None above `_MOST_REPORTS`.
+        "Likely" means with probability `OFTEN`. A proof is an interval of the text's share above 0.
+        Return None above `_MOST_REPORTS`.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
@@ -141,9 +142,9 @@ class Power:
 def least_sums(sizes: Sequence[int]) -> list[float]:
     """Return, for each level, the least evidence for surviving the level.
 
-    The evidence is a sum over all levels so far. For each level, it counts the standard errors by
-    which the prefix's support exceeds chance. Among all possible prefixes, only `SURVIVORS` are
-    expected to reach the least evidence by chance.
+    The evidence is a sum over all levels so far. A level contributes the prefix's support above
+    chance, in standard errors. Among all possible prefixes, only `SURVIVORS` are expected to reach
+    the least evidence by chance.
 
     Args:
         sizes: the number of bits of a prefix at each level.
@@ -198,7 +199,7 @@ def _kernel(levels: int) -> Floats:
 def _least(chance: Callable[[float], float], most: float) -> float | None:
     """Return the smallest argument, up to ``most``, with a ``chance`` of at least `OFTEN`.
 
-    ``chance`` must rise with its argument. Return None if there is no such argument.
+    ``chance`` must rise with its argument. Return None if even ``most`` is too small.
     """
     return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
@@ -208,10 +209,10 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly the number of fabricated reports that make the search list a text of nobody.
+    """Return roughly how many fabricated reports get a nonexistent text listed.
 
-    All fabricated reports support the same short text. The search then lists the text in half of
-    all attempts.
+    All fabricated reports support the same short text. With this number of reports, half of all
+    attempts succeed.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
@@ -219,9 +220,9 @@ def made_up_reports(domain: Text, tables: GroupTables) -> int:
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     """Return the number of fabricated reports in each group for `made_up_reports`, shape (groups,).
 
-    Attackers can choose the group and the symbol of each fabricated report. They need enough
-    reports in the group of each level up to the length of the text, and in all groups that confirm
-    the text. If these groups contradicted each other, the text would be listed as unclear.
+    Attackers can choose the group and the symbol of each fabricated report. Attackers need enough
+    reports at each level up to the length of the text, and in all groups that confirm the text. If
+    these groups contradicted each other, the text would be listed as unclear.
 
     Args:
         domain: the kind of the metric, with ``discover = true``.

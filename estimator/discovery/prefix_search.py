@@ -2,9 +2,9 @@
 
 A text is a string of bits. Each level of the search has a group of devices. The group reports on
 prefixes of a certain number of bits: its public hash function maps each prefix to one of K cells. A
-device's report prefers the cell of its own text. Each level tries all continuations of the prefixes
-found so far. It keeps the continuations with the most support, the survivors. A survivor that is a
-whole text becomes a candidate.
+report prefers the cell of the device's own text. Each level tries all continuations of the prefixes
+found so far. The level keeps the continuations with the most evidence, which are called survivors.
+A survivor that is a whole text becomes a candidate.
 
 Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
 The evidence of earlier levels counts too. Exactly one continuation of a prefix is assumed to be
@@ -46,8 +46,8 @@ text by chance.
 MARGIN: Final = 3.0
 """The assumed support for a barely detectable text in one group, in standard errors above chance.
 
-Evidence compares the hypothesis of such a text with that of chance. A prefix has about a thousand
-continuations. About one of them exceeds this margin by chance.
+Evidence compares the hypothesis of this text with the hypothesis of chance. A prefix has about a
+thousand continuations. About one continuation exceeds this margin by chance.
 """
 
 EXPECTED: Final = 32
@@ -57,7 +57,7 @@ With four times this number, or a quarter of it, the search finds equally many t
 """
 
 RISK: Final = tail_of(1)
-"""The maximum probability that noise lists any text of nobody: half of 5%.
+"""The maximum probability of listing any nonexistent text because of noise: half of 5%.
 
 The other half is for texts that share the cells of common texts.
 """
@@ -80,7 +80,7 @@ class CandidateText(NamedTuple):
             longest possible text.
         found_by: the number of groups that found the text. For instance, 3 means the groups 0, 1
             and 2.
-        risk: the maximum probability that the text is confirmed although nobody has it.
+        risk: the maximum probability of confirming the text if nobody has it.
     """
 
     number: int
@@ -99,7 +99,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 
     The probability that noise lists any text is therefore at most `RISK`. Proof: The groups up to a
     level determine the level's candidates, their order and their risks. Only later groups confirm
-    the candidates. They consist of other devices, so their reports are independent of the
+    the candidates. Later groups consist of other devices, so their reports are independent of the
     selection. Each candidate passes with a probability of at most its risk. The probability that
     any candidate passes is at most the sum of the risks.
     """
@@ -372,7 +372,7 @@ class TextNumbers:
         Args:
             places: the indices of these integers.
             bits: the new bits of each integer, at most `LIMB_BITS` bits.
-            start: the position of the lowest of these bits.
+            start: the position of the lowest new bit.
         """
         limbs, (place, inside) = self.limbs[:, places], divmod(start, LIMB_BITS)
         added = bits << inside

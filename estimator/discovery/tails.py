@@ -35,12 +35,12 @@ reports have heavier tails.
 
 
 class TextTails(NamedTuple):
-    """The tails of the distribution of the number of reports that support a text.
+    """The tails of the number of reports that support a text.
 
     Attributes:
         support: the probabilities that a report supports a cell of the sender's texts, and any
             other particular cell.
-        cells: the number of cells of each group of devices.
+        cells: the number of cells in each group of devices.
     """
 
     support: Support

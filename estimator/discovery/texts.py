@@ -2,8 +2,8 @@
 
 Groups that did not find a text confirm it. The reports of these groups that support the text's
 cells are added up. Devices draw their groups independently of their texts, so the sum is binomial.
-The hash functions are public, so shared cells of candidates are known. Their reports count for
-neither candidate.
+The hash functions are public, so shared cells of candidates are known. The reports of a shared cell
+count for neither candidate.
 
 The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
 Unlisted texts are in every cell equally often. So is the effect of lists on the estimates of third
@@ -16,7 +16,7 @@ exceeds the k - 1 others by the share f of the text. The estimate of f is thus s
 = (k s - R) / (k - 1).
 
 If an answer is one text, this estimate is unbiased. In a list of up to m texts, two texts in the
-same cell count once, so f is too small by at most m parts in the number of cells.
+same cell count once. The relative error of f is then at most m divided by the number of cells.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class Texts:
             group. ``shares`` contains an unclear text only if an analyst requested the text and
             some group is usable.
         candidates: the number of tested texts.
-        certain: the number of texts that occur with certainty. With a probability of 95%, all of
-            these statements are true.
+        certain: the number of texts that certainly occur, with a joint confidence of 95%.
         sharing: the requested texts that share a cell with another requested text in some group.
     """
 
@@ -97,8 +96,8 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     Texts that are equal after truncation count as one text. A text that shares its cell with
     another text in every group is unclear, and has no share.
 
-    Every group that receives the whole text is used. The only exceptions are groups in which the
-    text shares its cell with another requested text that clearly exists.
+    Every group that receives the whole text is used, unless the text shares its cell with another
+    requested text that clearly exists.
 
     Args:
         kind: the kind of the metric.
@@ -303,7 +302,7 @@ class Confirmation:
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        A candidate of nobody passes with a probability of at most its risk.
+        If nobody has a candidate, it passes with a probability of at most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance

@@ -7,25 +7,25 @@ over some successive cells limits F at the ends of these cells (see the package)
 **Shares of ranges.** The share of answers within a range is F at its end minus F at its start. The
 upper limit of this share uses means over cells outside the range. The lower limit uses means over
 cells within the range. The limits are valid whether or not an answer exactly at an end is counted.
-A range of a single cell has no room for two such means, so its lower limit is 0.
+A range of a single cell has no room for two means, so the lower limit of its share is 0.
 
 **The band** limits F at some points of the grid simultaneously. F never falls. Between two points,
 F therefore lies between the lower limit at the point before and the upper limit at the point after.
 
 **Quantiles.** For example, F reaches the probability 1/2 at the median. The search for the lower
 end of its interval starts from the lowest point. A test at each point asks whether F is surely
-below 1/2 there. The first point without this certainty ends the search. The lower end is wrong only
-if the test at one particular point is wrong: the first point at which F is not below 1/2
-(fixed-sequence testing; Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni
-procedure for testing multiple endpoints"). The search for the upper end starts from the highest
-point.
+below 1/2 there. The search ends at the first point without this certainty. The lower end is wrong
+only if the test at one particular point is wrong: the first point at which F is not below 1/2. This
+method is called fixed-sequence testing (Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed
+sequence Bonferroni procedure for testing multiple endpoints"). The search for the upper end starts
+from the highest point.
 
 The test at a point uses the means of F over several numbers of cells together. With few reports,
 the error probabilities of all these means add up to half of the interval's error probability
 (Bonferroni). With more reports, means with too much noise are omitted (`Ranges.useful`), and
-`Ranges.tests` sets the error probabilities of the other means. At most 5% of all tallies had a
-wrong lower or upper end in measurements, even in populations with a gap next to a quantile. There
-is no proof of this limit.
+`Ranges.tests` sets the error probabilities of the other means. In measurements, at most 5% of all
+tallies had a wrong lower or upper end, even with a gap next to a quantile. There is no proof of
+this limit.
 
 **Moments** are the variance of all answers, and the mean of the answers within a range.
 """
@@ -48,12 +48,12 @@ class Edges:
     """Scores of symbols that limit the distribution function F at some points.
 
     Attributes:
-        below: for each point, scores with an expectation of at most F just below the point, shape
-            (m, points). It is the mean of F over some cells before the point.
-        above: for each point, scores with an expectation of at least F at the point, shape (m,
-            points). It is the mean of F over some cells after the point.
-        reach_below: the number of these cells before each point, shape (points,).
-        reach_above: the number of these cells after each point, shape (points,).
+        below: for each point, scores for the mean of F over some cells before the point, shape (m,
+            points). This mean is at most F just below the point.
+        above: for each point, scores for the mean of F over some cells after the point, shape (m,
+            points). This mean is at least F at the point.
+        reach_below: the number of averaged cells before each point, shape (points,).
+        reach_above: the number of averaged cells after each point, shape (points,).
     """
 
     below: Floats
@@ -144,7 +144,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     Args:
         tally: the ranges of the tally.
         places: the indices of the points, in rising order.
-        family: the number of simultaneous 95% intervals. This band counts as one of them.
+        family: the number of simultaneous 95% intervals. This band counts as one interval.
     """
     together = places.size * family
     rising, falling = tally.chosen(together)
@@ -201,15 +201,16 @@ SMALL_SHARE: Final = 100
 """The divisor of the error probability for the mean in `variance_interval`."""
 
 STEPS: Final = 128
-"""The number of parts of a range in which `mean_within` searches for the ends of the interval."""
+"""The number of steps in which `mean_within` searches a range for the ends of the interval."""
 
 
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
     """Return the interval of the variance of the answers, in squared units of the answers.
 
-    For any number c, the variance is the mean squared distance of the answers from c, minus the
-    squared distance of their mean from c. Here, c is the estimated mean, so the second term is
-    small. Rounding to the grid adds at most a quarter of a cell's squared length to the first term.
+    For any number c, the variance has two terms. The first is the mean squared distance of the
+    answers from c. The squared distance of their mean from c is subtracted. This function uses the
+    estimated mean as c, so the second term is small. Rounding to the grid adds at most a quarter of
+    a cell's squared length to the first term.
 
     Args:
         tally: the ranges of the tally.
@@ -237,8 +238,8 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
     """Return the interval of the mean of the answers within a range, in the unit of the answers.
 
     At the mean c, the signed distances of the answers in the range add up to 0. The interval
-    contains each c with a possible sum of 0. For a range from a to b, the sum is, by partial
-    integration, (b - c) F(b) + (c - a) F(a) minus the integral of F from a to b.
+    contains each c with a possible sum of 0. By partial integration, the sum for a range from a to
+    b is (b - c) F(b) + (c - a) F(a), minus the integral of F from a to b.
 
     Args:
         tally: the ranges of the tally.

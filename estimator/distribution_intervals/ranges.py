@@ -12,9 +12,9 @@ score of the reports is an unbiased estimate of the mean of F over a range, for 
   cell. For counts, F is constant within a cell, and the same statement is true.
 
 Many scores are unbiased. The scores here have the smallest variance in a reference population, such
-as evenly spread answers (generalized least squares; Aitken 1936, "On least squares and linear
-combinations of observations"). A tally of many reports uses the reference population with the
-highest likelihood. The choice affects only the width of intervals.
+as evenly spread answers. Source: generalized least squares (Aitken 1936, "On least squares and
+linear combinations of observations"). A tally of many reports uses the reference population with
+the highest likelihood. The choice affects only the width of intervals.
 
 Limits are valid for every population: for any answer, the expected score of a report is from 0 to
 1.
@@ -54,9 +54,9 @@ WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192
 REFERENCES: Final = ((1.0, 1.0), (0.5, 3.0), (3.0, 0.5))
 """The reference populations, as parameters of a beta distribution over the range.
 
-Answers are spread evenly in the first population, lie mostly near the low end in the second, and
-mostly near the high end in the third. For skewed answers, a skewed reference reduces the standard
-error by 2 to 8% at epsilon 1. At epsilon 4, the reduction is 7% (square-wave) to 28%
+Answers are spread evenly in the first population. They lie mostly near the low end in the second
+population, and near the high end in the third. For skewed answers, a skewed reference reduces the
+standard error by 2 to 8% at epsilon 1. At epsilon 4, the reduction is 7% (square-wave) to 28%
 (hierarchical).
 """
 
@@ -70,15 +70,15 @@ depend on the tally.
 LUCK: Final = 0.5
 """The minimum deviation, in standard errors, at which a range's test would reject only by luck.
 
-`Ranges.useful` omits ranges that could reject a quantile's probability only with such a deviation
-in the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller
+`Ranges.useful` omits ranges that could reject a quantile's probability only with this deviation in
+the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller
 number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of random draws in `joint_tests`. They estimate a quantile within 0.01."""
+"""The number of random draws in `joint_tests`, which estimate a quantile within 0.01."""
 
 SEED: Final = 3
 """The fixed seed of the draws. A tally has the same intervals in every report."""
@@ -199,7 +199,7 @@ class Scores:
         shares: the score of each symbol for the share of each input, shape (m, k).
         integrals: the score of each symbol for the integral of F from the first point to point b,
             for b = 0..k, shape (m, k + 1). The unit of length is a cell. After the last point,
-            there is one more cell, in which F is 1.
+            there is one more cell with F = 1.
     """
 
     shares: Floats
@@ -292,11 +292,11 @@ class Ranges:
         histogram: the bins between the points.
         points: the answers at the k points, in rising order.
         scores: the scores of the channel.
-        after: the ranges that begin at each point. The mean of F over such a range is at least F at
+        after: the ranges that begin at each point. The mean of F over this range is at least F at
             the point.
-        before: the ranges that end at each point. The mean of F over such a range is at most F at
-            the point. For counts, the ranges end one cell later, because F keeps its value until
-            the next count.
+        before: the ranges that end at each point. The mean of F over this range is at most F at the
+            point. For counts, the ranges end one cell later, because F keeps its value until the
+            next count.
         tests: for each width, the result of `joint_tests` for ranges of at least this width, shape
             (widths,).
         deviations: for each width, the standard deviation of a report's score in the reference
@@ -472,8 +472,8 @@ class TallyRanges:
     def chosen(self, family: int) -> tuple[Places, Places]:
         """Return the widths with the narrowest expected limits of F at each point.
 
-        The first result is for upper limits of F, the second for lower limits. Both contain an
-        index in `WIDTHS` for each point.
+        The first result is for upper limits of F, the second for lower limits. Both results contain
+        an index in `WIDTHS` for each point.
         """
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)

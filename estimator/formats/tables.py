@@ -40,7 +40,8 @@ FOUND_TEXT: Final = "found_text"
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
 TRIAL: Final = "trial"
-"""The content of the column ``population`` for a trial, in which no report is from a real user."""
+"""The content of the column ``population`` for a trial. Reports of a trial are not from real users.
+"""
 
 DESCRIPTIONS: Final = {
     **{name: statistic.description for name, statistic in STATISTICS.items()},

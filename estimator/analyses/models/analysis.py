@@ -62,8 +62,8 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
     Args:
         moments: the parts of the mean vector of the tally.
         ridge: the regression fitted to these moments.
-        noise: s, the standard error for which the regression corrects a bias.
-        length: r, the distance by which the mean of the weighted vectors moves.
+        noise: s, the standard error behind the regression's bias.
+        length: r, the movement of the mean of the weighted vectors.
     """
     of_k, of_c = covariance_moves(moments, length)
     with_label = Covariances.from_moments(moments).with_label

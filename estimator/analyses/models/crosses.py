@@ -1,8 +1,8 @@
 """Naive Bayes: the log-odds of yes in each cell of each feature, with intervals.
 
 A cell is a value of a feature, or one of the equal parts of a feature's range. A device draws one
-of the model's features at random. It reports its cell of this feature together with the label, yes
-or no.
+of the model's features at random. The device reports its cell of this feature together with the
+label, yes or no.
 
 The reports about a feature form a separate tally. The share of yes within a cell is a ratio of two
 estimated shares, and the module `ratios` computes its interval.
@@ -181,8 +181,8 @@ def weights_of(cells: CellShares, share: float) -> Floats:
 
     Let t be the share of people in a cell, and p the fraction of yes among them. The weight w
     determines p. The estimated share of yes in the cell, minus p t, has expectation 0 and a known
-    covariance. It falls by p (1 - p) t for each unit of w. Each step of the search solves a linear
-    approximation for w (Gauss-Newton method).
+    covariance. This difference falls by p (1 - p) t for each unit of w. Each step of the search
+    solves a linear approximation for w (Gauss-Newton method).
 
     Without any yes in a cell, the estimated variance is 0. Each variance is therefore raised to at
     least t p (1 - p) / n, the variance for n people without noise. With fewer than `EXACT_BELOW`
@@ -237,8 +237,8 @@ def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
-    An interval is unbounded (up to `MOST_LOG_ODDS`) in three cases: the feature has few reports,
-    the cell could be empty, or no share of yes explains the reports.
+    An interval is unbounded (up to `MOST_LOG_ODDS`) if the feature has few reports, if the cell
+    could be empty, or if no share of yes explains the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

@@ -4,13 +4,13 @@ Each device has a label y and d features z, scaled to -1..1, and reports a vecto
 The mean vector consists of four moments: E[y z], E[z z'], E[z] and E[y]. The moments yield the
 covariances for a ridge regression.
 
-The noise in the features' covariance matrix is a symmetric random matrix of known variance. Its
-largest eigenvalue is about two standard errors times the square root of d (Wigner 1955). The
-penalty is a multiple of this eigenvalue. The penalty thus depends only on the channel and the
-number of reports. The model therefore estimates a fixed property of the population.
+The noise in the features' covariance matrix is a symmetric random matrix of known variance. The
+largest eigenvalue of this noise is about two standard errors times the square root of d (Wigner
+1955). The penalty is a multiple of this eigenvalue. The penalty thus depends only on the channel
+and the number of reports. The model therefore estimates a fixed property of the population.
 
-Cross-validation measures the quality of a model. Its folds are blocks of rotations in place of
-people: with the mechanism `rotated-axes`, each device uses one of many public random rotations.
+Cross-validation measures the quality of a model. With the mechanism `rotated-axes`, each device
+uses one of many public random rotations. The folds are blocks of these rotations.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class ProductsModel:
 
     @property
     def pair_noise(self) -> float:
-        """The standard error of the mean of the product of two different features."""
+        """The standard error of the mean product of two different features."""
         return self.noise * UNIT / weights()[2]
 
     def _score_mean(self, ridge: Ridge) -> float:

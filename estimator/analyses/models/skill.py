@@ -28,7 +28,7 @@ REACH: Final = 8.0
 POINTS: Final = 2001
 """The number of points for the integral in `possible_share`.
 
-With twice as many points, the result changes by less than 0.1%.
+Doubling this number changes the result by less than 0.1%.
 """
 
 LEAST_SHARE: Final = 1e-6
@@ -61,7 +61,7 @@ A smaller estimate could be noise around a true variance of 0. Any correlation i
 """
 
 STEP: Final = 1e-4
-"""The step in the correlation for the slope of the AUC, as a difference quotient."""
+"""The difference in the correlation for estimating the slope of the AUC."""
 
 LEAST_CORRELATION: Final = 0.01
 """The minimum assumed correlation of score and label. Predicted log-odds then hardly vary."""
