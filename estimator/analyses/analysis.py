@@ -198,10 +198,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of one report, for each share. None if no shares are reported.
-
-        A plan predicts the standard error of a share from this value.
-        """
+        """The mean squared score of one report, for each share. None if no shares are reported."""
         return None
 
     @property
@@ -318,11 +315,8 @@ class Analysis(ABC, Generic[K]):
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
         """Return the range with the smallest error for a number, and some other narrow ranges.
 
-        Return () if the full range is about as good as the best range.
-
-        Args:
-            people: the distribution of people's answers.
-            reports: the expected number of reports in a window.
+        Return () if the full range is about as good as the best range. ``reports`` is the expected
+        number of reports in a window.
         """
         return ()
 
@@ -330,10 +324,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for each share and then for the mean.
-
-        These scores limit how far one fabricated report can move an estimate.
-        """
+        """The smallest and the largest score of a report, for each share and then for the mean."""
         return np.zeros(0), np.zeros(0)
 
     # rehearsals
@@ -374,7 +365,6 @@ class Analysis(ABC, Generic[K]):
         raise TypeError(f"a {self.kind.name} has no mean")
 
     def _estimated(self, tally: Tally, **more: Any) -> MetricEstimate:  # noqa: ANN401 fields of an estimate
-        """Return the estimate of a tally."""
         return MetricEstimate(
             **metric_fields(self.metric),
             window=tally.window.text,

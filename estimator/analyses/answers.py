@@ -98,20 +98,11 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the extreme scores of a report, which limit the effect of fabricated reports.
-
-        Args:
-            unbiased: the unbiased estimates of the figures.
-        """
+        """Return the extreme scores of a report, which limit the effect of fabricated reports."""
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
-        """Yield the mean and, if answers can be added, their sum.
-
-        Args:
-            mean: the estimated mean, in the unit of the answers.
-            reports: the number of reports. The sum is the mean times this number.
-        """
+        """Yield the mean and, if answers can be added, their sum: the mean times ``reports``."""
         yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labeled()]), self.metric.unit, self.ends)
         if self.adds_up and reports:
             yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labeled()]), self.metric.unit)
@@ -441,10 +432,7 @@ class MembersAsked(MembersOfSet):
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:
-        """Return, for each value, the input that states whether the set contains this value.
-
-        All inputs have the same probability.
-        """
+        """Return, for each value, the input that states whether the set contains this value."""
         (said,) = Analysis.law(self, answer)
         return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
 

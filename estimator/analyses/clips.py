@@ -85,13 +85,8 @@ class Numbers(NamedTuple):
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
     """Return the range with the smallest error for a number, and some other narrow ranges.
 
-    Return () if the full range is about as good as the best range.
-
-    Args:
-        ends: the ends of the range in the question.
-        people: the distribution of people's answers.
-        decoder: the decoder of the mean.
-        reports: the expected number of reports in a window.
+    Return () if the full range is about as good as the best range. ``ends`` are the ends of the
+    full range, and ``reports`` is the expected number of reports in a window.
     """
     low, own = ends
     highs = sorted({own, *_ladder(low, quantile(people, LEAST_SHARE), float(people.values[-1]))})
@@ -124,7 +119,6 @@ def with_exponential_tail(people: Numbers) -> Numbers:
 
 
 def _ladder(low: float, least: float, most: float) -> Iterator[float]:
-    """Yield candidates for the upper end of the range, in rising order."""
     length = max(least - low, (most - low) / 1e6)
     last = -math.inf
     while length > 0 and last < most:
@@ -151,5 +145,4 @@ def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports:
 
 
 def _least(rise: Callable[[float], float], wanted: float) -> float | None:
-    """Return the smallest relative rise that raises the mean by ``wanted``, or None."""
     return None if rise(MOST_CHANGE) < wanted else bisected(lambda part: rise(part) >= wanted, 0.0, MOST_CHANGE)

@@ -65,10 +65,7 @@ RESAMPLES = 50
 """The number of resampled tallies."""
 
 NUMBERS_AT_ONCE = 2**16
-"""The maximum number of symbol counts in a batch of resampled tallies.
-
-Fitting each tally separately would take ten times as long.
-"""
+"""The maximum number of symbol counts in a batch of resampled tallies."""
 
 SEED_OF_RESAMPLES = 2
 """The fixed seed of the resampled tallies. A tally has the same stabilities in every report."""
@@ -192,12 +189,10 @@ def _indicator(members: Members, size: int) -> Floats:
 
 
 def _drawn(law: Floats, counts: Counts) -> Counts:
-    """Draw resampled tallies, shape (RESAMPLES, symbols)."""
     return np.random.default_rng(SEED_OF_RESAMPLES).multinomial(int(counts.sum()), law / law.sum(), size=RESAMPLES)
 
 
 def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[float, float]:
-    """Return the total share and the mean position of some answers."""
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())
@@ -251,25 +246,17 @@ def _apart(points: Floats) -> Floats:
 
 
 def _in_order(members: Members) -> list[int]:
-    """Return the clusters that contain points, ordered by their first point."""
     _, firsts = np.unique(members, return_index=True)
     return [int(members[first]) for first in sorted(firsts.tolist())]
 
 
 def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
-    """Return the number of clusters with the largest silhouette width, or 1 if none is `STRONG`."""
     widths = [STRONG, *(_silhouette(apart, weights, members) for members in splits[1:])]
     return 1 + int(np.argmax(widths))
 
 
 def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
-    """Return the average silhouette width of a division into clusters.
-
-    Args:
-        apart: the distances from `_apart`, shape (points, points).
-        weights: the weights of the points, shape (points,).
-        members: the index of each point's cluster, shape (points,).
-    """
+    """Return the average silhouette width of a division into clusters."""
     held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
     totals = held.sum(axis=0)
     if np.count_nonzero(totals) < 2:  # noqa: PLR2004 a silhouette needs another cluster
@@ -307,11 +294,7 @@ def _best(points: Floats, weights: Floats, number: int, generator: np.random.Gen
 
 
 def _start(points: Floats, weights: Floats, number: int, generator: np.random.Generator) -> Floats:
-    """Draw the first centers of k-means++ among the points, shape (number, dimensions).
-
-    The probability of a point is proportional to its weight times its squared distance from the
-    nearest center.
-    """
+    """Draw the first centers of k-means++ among the points, shape (number, dimensions)."""
     chosen = [int(generator.choice(len(points), p=weights / weights.sum()))]
     for _ in range(number - 1):
         far = weights * _distances(points, points[chosen]).min(axis=-1)
@@ -328,10 +311,6 @@ def _distances(points: Floats, centers: Floats) -> Floats:
 
 
 def _centers(points: Floats, weights: Floats, nearest: Members, before: Floats) -> Floats:
-    """Return the weighted mean of each cluster's points.
-
-    A cluster without weight keeps its center.
-    """
     held = (nearest[..., np.newaxis] == np.arange(before.shape[-2])) * weights[:, np.newaxis]
     totals = held.sum(axis=-2)[..., np.newaxis]
     sums = np.swapaxes(held, -1, -2) @ points
@@ -343,7 +322,6 @@ def _stability(held: NDArray[np.bool_], resampled_shares: Floats, fitting: Seque
 
 
 def _in_common(held: NDArray[np.bool_], shares: Floats, members: Members) -> float:
-    """Return a cluster's largest Jaccard index with any cluster of one resampled tally."""
     most = 0.0
     for cluster in np.unique(members):
         similar = members == cluster

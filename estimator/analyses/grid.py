@@ -281,10 +281,6 @@ class DaysOfUse(CountsWithShares[Activity]):
         return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
 
     def _at_least(self, estimated: MetricEstimate, counts: Counts, family: int) -> FigureGroup:
-        """Return the share of answers at or above each threshold.
-
-        This share is the mean of a score: 1 for answers that reach the threshold, and otherwise 0.
-        """
         likeliest = estimated.figures("share").maximum_likelihood
         shares = []
         for least in self.thresholds:
@@ -351,7 +347,6 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
 
 
 def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> dict[str, Figures]:
-    """Return the figures of a tally with reports, keyed by statistic."""
     histogram = tally.ranges.histogram
     variance = Figure.within(variance_interval(tally, family), float(histogram.variance(fit.smoothed)))
     return {
@@ -364,7 +359,6 @@ def _known(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) ->
 
 
 def _unknown(histogram: Histogram, ends: Ends, ranges: Sequence[Ends]) -> dict[str, Figures]:
-    """Return the figures of a tally without reports, keyed by statistic."""
     points = histogram.points
     return {
         "variance": Figures.unknown([NO_LABEL], 0.0, (ends[1] - ends[0]) ** 2 / 4),
@@ -390,7 +384,6 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 
 def _within(labels: Sequence[FigureLabel], estimates: Floats, ends: tuple[Floats, Floats], **more: Floats) -> Figures:
-    """Return figures with estimates moved into their intervals."""
     lows, highs = ends
     return Figures(labels, lows, highs, np.clip(estimates, lows, highs), **more)
 
@@ -416,7 +409,6 @@ def _bins(tally: TallyRanges, fit: Fit, family: int) -> Figures:
 
 
 def _pairs(histogram: Histogram) -> list[Ends]:
-    """Return the low and the high end of each bin."""
     return list(zip(histogram.lows.tolist(), histogram.highs.tolist(), strict=True))
 
 
@@ -442,10 +434,6 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
 
 
 def _share(tally: TallyRanges, ends: tuple[int, int], family: int) -> Ends:
-    """Return the interval of the share between two grid points.
-
-    Without a bin between them, the interval is 0..0.
-    """
     first, last = max(0, ends[0]), min(tally.ranges.points.size - 1, ends[1])
     if last < first + (not tally.ranges.histogram.is_of_points):
         return 0.0, 0.0

@@ -266,7 +266,6 @@ def _ends(points: int) -> Floats:
 
 
 def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Figure]:
-    """Yield the first group's mean minus the second group's, for every pair of groups."""
     labels = kind.first.labels
     pairs = list(combinations(range(len(labels)), 2))
     differences = [table.difference(*pair, AT_HIGH, z) for pair in pairs]

@@ -35,10 +35,7 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The import path of the analysis of each kind.
-
-A key is the name of a kind's class or base class.
-"""
+"""The import path of the analysis of each kind."""
 
 WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",

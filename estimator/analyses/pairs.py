@@ -56,10 +56,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the pairs for clustering.
-
-        Answers without order are equally far apart.
-        """
+        """The coordinates of the pairs for clustering."""
         if self.metric.has_no_answer:
             return None
         first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
@@ -98,7 +95,6 @@ def intervals_of(cross: Cross) -> int:
 
 
 def _is_ranking(cross: Cross) -> bool:
-    """Return whether the pair is a scale and a yes-or-no metric, and therefore has an AUC."""
     return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
 
@@ -244,13 +240,8 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
     higher step. Given one group's shares, the other group's win rate is a ratio of shares. The
     error of the AUC is, to first order, the error of the difference between the two win rates.
 
-    Args:
-        wins: for each step of a yes and each step of a no, 1 if the yes is higher, 0.5 for a tie,
-            and otherwise 0.
-        shares: as for `auc_of_pairs`.
-        covariance: as for `auc_of_pairs`.
-        sample: as for `auc_of_pairs`.
-        z: as for `auc_of_pairs`.
+    For each step of a yes and each step of a no, ``wins`` is 1 if the yes is higher, 0.5 for a tie,
+    and otherwise 0. The other arguments are as for `auc_of_pairs`.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:

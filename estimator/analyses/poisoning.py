@@ -61,10 +61,7 @@ DRAWN_AT_MOST = 999
 """The maximum number of drawn tallies. The smallest possible p-value is 1 / (999 + 1) = 0.001."""
 
 CLEAR = 10
-"""The test ends early at this number of drawn tallies that are at least as far from the range.
-
-The p-value is then at least 0.01.
-"""
+"""The test ends early at this number of drawn tallies that are at least as far from the range."""
 
 SEED = 1
 """The fixed seed of the random draws. A tally has the same p-value in every report."""
@@ -148,10 +145,7 @@ def _log_chance(statistic: float, symbols: int) -> float:
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Draw tallies, and yield whether the statistic of each is at least ``statistic``.
-
-    The first batches are small, because the test may end early.
-    """
+    """Draw tallies, and yield whether the statistic of each is at least ``statistic``."""
     generator, first = np.random.default_rng(SEED), 0
     at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
     while first < DRAWN_AT_MOST:
@@ -245,10 +239,8 @@ def fakes_of(
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:
     """Return how far fabricated reports can have lowered and raised each estimate.
 
-    Args:
-        extremes: the smallest and the largest score of a report for each figure.
-        unbiased: the estimate of each figure, from all reports.
-        fraction: beta, the assumed fraction of fabricated reports.
+    ``unbiased`` are the estimates from all reports, and ``fraction`` is beta in the module's
+    formula.
     """
     least, most = extremes
     odds = fraction / (1 - fraction)
@@ -288,7 +280,6 @@ def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDA
 
 
 def _log_ratio(seen: Floats, fitted: Floats) -> Floats:
-    """Return the log-likelihood ratio of observed to fitted frequencies, per report."""
     logs: Floats = np.log(np.where(seen > 0, seen / fitted, 1.0))
     ratio: Floats = (seen * logs).sum(axis=-1)
     return ratio

@@ -236,7 +236,6 @@ class Ratios:
         return ratio
 
     def _emptiest(self, group: Places) -> Floats:
-        """Return the largest z-score with a group's interval above 0."""
         z: Floats = self.sums[group] / np.sqrt(self.of_sums[group, group])
         return z
 

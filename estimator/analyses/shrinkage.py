@@ -73,7 +73,6 @@ def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
 
 
 def _medians(errors: Floats) -> Floats:
-    """Return the median standard error of each tally, shape (tallies, 1)."""
     rising, middle = np.sort(errors), (errors.shape[-1] - 1) / 2
     medians: Floats = (rising[:, [math.floor(middle)]] + rising[:, [math.ceil(middle)]]) / 2
     return medians

@@ -171,11 +171,9 @@ class VectorMean:
         return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
-        """Return the half-width of simultaneous 95% intervals, in standard errors."""
         return student_of(family, len(self.deviations) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, deviations: Floats, noise: float) -> Floats:
-        """Return the standard error from the deviations of blocks, but at least ``noise``."""
         blocks = len(deviations)
         variance = (deviations**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))

@@ -207,12 +207,7 @@ class RequestedLosses:
 
 
 def requests_of(text: str) -> dict[str, RequestedLosses]:
-    """Return the requested losses of each metric of a valid registry.
-
-    Args:
-        text: the registry's file, in TOML.
-
-    """
+    """Return the requested losses of each metric of a valid registry, given in TOML."""
     tables = tomllib.loads(text, parse_float=Decimal)["metric"]
     return {name: _requests(table) for name, table in tables.items()}
 

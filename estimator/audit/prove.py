@@ -155,7 +155,6 @@ def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, En
 
 
 def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
-    """Return the inputs and permanent answers of one device's answers, as the SDK draws them."""
     function, settled = IdealFunction(coins), list[int]()
     for answer in answers:
         settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)
@@ -168,7 +167,6 @@ def _settled(outcome: object) -> Settled:
 
 
 def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
-    """Return the distribution of the first permanent answer alone."""
     symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
     for (_, symbol, *_), chance in chances.items():
         symbols[symbol] += chance
@@ -176,7 +174,6 @@ def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
 
 
 def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
-    """Return the possible numbers of coins for drawing each permanent answer."""
     numbers: defaultdict[int, set[int]] = defaultdict(set)
     for (_, symbol, *_), taken in coins.items():
         numbers[symbol] |= taken

@@ -207,7 +207,6 @@ def windows(registry: Registry) -> Iterator[Game]:
 
 
 def _paid_together(registry: Registry) -> Iterator[Metric]:
-    """Yield, in order, the metrics that the ceilings allow within one window."""
     left = min(registry.budget.per_window_nanos, registry.budget.lifetime_nanos)
     for metric in registry.metrics.values():
         if metric.epsilon_nanos <= left:

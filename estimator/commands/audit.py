@@ -89,7 +89,6 @@ def audit_command(  # noqa: PLR0913 the options of the command
 
 
 def _attack(metrics: Registry, reports: int, form: str, program: str | None) -> list[str]:
-    """Attack the SDK, print the audit, and return a sentence for each refuted claim."""
     with progress("auditing", windows_played(metrics, reports)) as advance:
         play = partial(audit, metrics, reports, after_life=advance)
         if program is None:
@@ -102,7 +101,6 @@ def _attack(metrics: Registry, reports: int, form: str, program: str | None) -> 
 
 
 def _prove(metrics: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
-    """Try to prove the claims, print the results, and return a sentence for each refuted claim."""
     requests = requests_of(registry_text)
     with progress("proving", laws_walked(metrics, all_inputs=all_inputs)) as advance:
         walked = prove(metrics, requests, all_inputs=all_inputs, after_law=advance)

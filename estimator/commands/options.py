@@ -88,7 +88,6 @@ class WholeRange(click.IntRange):
 
 
 def _span(bounds: click.IntRange | click.FloatRange) -> str:
-    """Return the bounds of a number as words for an error message."""
     least = "" if bounds.min is None else f"{'above' if bounds.min_open else 'at least'} {bounds.min:,}"
     most = "" if bounds.max is None else f"{'below' if bounds.max_open else 'at most'} {bounds.max:,}"
     if least and most and not (bounds.min_open or bounds.max_open):

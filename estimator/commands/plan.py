@@ -272,7 +272,6 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
 def _goals(
     registry: Registry, target_errors: Mapping[str, float], weights: Mapping[str, float], day: date
 ) -> dict[str, float]:
-    """Return the target error of each unexpired metric, divided by the metric's weight."""
     return {
         name: target_errors.get(name, usual_error(metric)) / weights.get(name, 1.0)
         for name, metric in registry.metrics.items()
@@ -297,12 +296,6 @@ def _refuse_astray(*, against: Path | None, at_most: float | None, check: bool, 
 
 
 def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Return the values keyed by metric.
-
-    Raises:
-        UnknownMetricError: if the registry does not define a metric.
-
-    """
     for name, _ in values:
         metric_named(registry, name)
     return dict(values)

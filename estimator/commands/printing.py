@@ -40,12 +40,7 @@ NAMED: Final = 3
 
 
 def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:
-    """Yield a line for each reason why tallies were skipped.
-
-    Args:
-        skipped: the skipped tallies.
-        remedy: an instruction for the user at the end of each line.
-    """
+    """Yield a line for each reason why tallies were skipped. Each line ends with ``remedy``."""
     by_reason: dict[str, list[str]] = {}
     for tally in skipped:
         by_reason.setdefault(tally.reason, []).append(f"{tally.metric} {tally.edition} {tally.window}")
@@ -59,10 +54,7 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
     """Print results in one of several formats. A table fits the width and colors of stdout.
 
-    Args:
-        forms: for each format, a function that converts the results to text.
-        form: the name of a format.
-        results: the arguments of the format's function.
+    ``forms`` contains a function for each format, which converts the results to text.
     """
     style = (Style.from_stream(stdout()),) if form == "table" else ()
     put_document(forms[form](*results, *style))
@@ -91,10 +83,6 @@ REDRAWS = 1000
 @contextmanager
 def progress(label: str, steps: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on stderr if stderr is a terminal.
-
-    Args:
-        label: a phrase that describes the work.
-        steps: the number of steps of the work.
 
     Yields:
         A function to call with the number of steps completed since the last call.

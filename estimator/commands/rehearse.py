@@ -175,7 +175,6 @@ def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None
 
 
 def _page_of(registry: Registry, tallies: Sequence[Tally], request: Request) -> bytes:
-    """Return an HTML report with the word "Rehearsal" in its title."""
     from estimator.render.html.page import as_html  # noqa: PLC0415 takes 33 ms, which other formats save
 
     report = make_report(registry, tallies, Selection(), request)
@@ -316,7 +315,6 @@ def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
-    """Return a metric with another epsilon, but the same mechanism and grid."""
     try:
         channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:

@@ -222,7 +222,6 @@ def _check_metrics(
 def _content(  # noqa: PLR0913 the contents, and their format
     estimated: EstimateReport, registry: Registry, form: str, names: Sequence[str], *, verbose: bool, is_file: bool
 ) -> bytes:
-    """Return the report in its format."""
     if form == "table":
         return table_of(estimated, None if is_file else stdout(), verbose=verbose).encode()
     if form == "html":

@@ -324,10 +324,6 @@ class CommandWithExtras(click.Command):
 def request_for(extras: Mapping[str, Any], *, form: str) -> Request:
     """Return a request for the figures that the user named after ``--with``.
 
-    Args:
-        extras: the value of each name.
-        form: the format of the report.
-
     Raises:
         click.UsageError: if the format cannot show one of these figures.
         RequestError: if the file of candidates cannot be read.

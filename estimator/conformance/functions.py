@@ -120,13 +120,8 @@ def _compared(
 ) -> Case:
     """Send a line to the program, and return the case that compares its answer.
 
-    Args:
-        program: the program under test.
-        case_class: the class of the case.
-        name: the name of the case.
-        line: the line to send.
-        expected: for each rule, a member of the answer and its expected value. The case fails at
-            the first rule with a different value.
+    ``expected`` contains, for each rule, a member of the answer and its expected value. The case
+    fails at the first rule with a different value.
     """
     first = next(iter(expected)).partition(" ")[0]
     try:

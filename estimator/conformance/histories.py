@@ -89,7 +89,6 @@ class _PlayedDevice:
         self._traffic = DeviceTraffic()
 
     def live(self, case_class: CaseClass, history: Mapping[str, Any]) -> Case:
-        """Play the steps of a history, up to the first broken rule."""
         self._folder.mkdir()
         self._collector.taken()
         try:

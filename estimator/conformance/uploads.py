@@ -84,11 +84,7 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Check requests, and return their contents and the broken rules.
-
-        Args:
-            received: the requests of a step, each with its response in the script.
-        """
+        """Check the requests of a step, and return their contents and the broken rules."""
         sent: list[str] = []
         again: list[int] = []
         alone: list[str] = []

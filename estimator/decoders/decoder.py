@@ -240,6 +240,5 @@ def convex_minorant(values: Floats) -> Floats:
 
 
 def _is_above(corner: tuple[int, float], before: tuple[int, float], after: tuple[int, float]) -> bool:
-    """Return whether a corner lies above the line between its two neighbors."""
     (at, height), (start, low), (end, high) = corner, before, after
     return (height - low) * (end - start) > (high - low) * (at - start)

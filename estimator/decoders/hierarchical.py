@@ -90,7 +90,6 @@ def decoder(channel: Hierarchical) -> Decoder:
 
 
 def _table(channel: LevelChannel) -> Floats:
-    """Return the probability of each symbol of a level given each node, shape (nodes, symbols)."""
     tables: Mapping[str, Callable[[Any], Floats]] = {KAryRandomizedResponse.name: _lies, CyclicDesign.name: _design}
     return tables[channel.name](channel)
 

@@ -87,7 +87,6 @@ class OneOfShares:
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))
 
     def _answers(self, counts: Counts) -> tuple[Counts, Counts]:
-        """Return, for each question, the number of reports of yes, and of all reports."""
         answers = counts.reshape(*counts.shape[:-1], self.metrics, 2)
         return answers[..., 1], answers.sum(axis=-1)
 

@@ -26,10 +26,7 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""The sharpness of the smooth bounds on the largest variance, in the order of minimization.
-
-The last bound exceeds the largest variance by less than 0.1%.
-"""
+"""The sharpness of the smooth bounds on the largest variance, in the order of minimization."""
 
 NEWTON_STEPS: Final = 30
 """The maximum number of steps of Newton's method at each sharpness. Ten are usually enough."""
@@ -128,10 +125,7 @@ def _chains(channel: OptimalMean) -> list[range]:
 
 
 def _fixed(channel: OptimalMean) -> list[Fraction]:
-    """Return heights that rise by the required steps along each chain.
-
-    The first and the last height of a chain add up to 0.
-    """
+    """Return heights that rise by the required steps along each chain."""
     heights = [Fraction(0)] * channel.symbols
     for chain in _chains(channel):
         for lower, upper in pairwise(chain):
@@ -160,13 +154,7 @@ def _free(channel: OptimalMean) -> Floats:
 
 
 def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
-    """Return the free numbers that minimize the bound on the largest variance (Newton's method).
-
-    Args:
-        channel: the channel.
-        fixed: the heights from `_fixed`.
-        free: the effects from `_free`.
-    """
+    """Return the free numbers that minimize the bound on the largest variance (Newton's method)."""
     table, count = band_law(channel), free.shape[1]
     gap = (channel.heavy - channel.light) / channel.band_total
     places = gap * (np.array(channel.knots) - channel.knots[-1] / 2)

@@ -26,10 +26,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The maximum number of blocks of rotations.
-
-The standard error comes from the blocks' differences.
-"""
+"""The maximum number of blocks of rotations."""
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
 """The correlation of a normal coordinate with the same coordinate plus a device's uniform offset.
@@ -45,10 +42,7 @@ Doubling this number changes the integrals by less than one part in 10**6.
 """
 
 LARGEST_SIZE: Final = 12.0
-"""The upper end of the integrals in `largest_sum` and `largest_squares`.
-
-A normal variable almost never exceeds this number.
-"""
+"""The upper end of the integrals in `largest_sum` and `largest_squares`."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:

@@ -42,10 +42,7 @@ result is the number of reports of each symbol, shape (m,).
 """
 
 MAX_KEPT_PROBABILITIES = 2**24
-"""The maximum number of probabilities that `by_table` keeps in memory (128 MB).
-
-More probabilities are recomputed for each tally.
-"""
+"""The maximum number of probabilities that `by_table` keeps in memory (128 MB)."""
 
 DRAWN_AT_ONCE = 2**20
 """The maximum number of devices or places in a batch, for arrays of 8 MB."""
@@ -148,11 +145,7 @@ def inverses_modulo(prime: int) -> Counts:
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
-    """Return a sampler for a channel that favors a block of symbols for each input.
-
-    With some probability, a report is a symbol of the input's block. Otherwise, the report is any
-    symbol.
-    """
+    """Return a sampler for a channel that favors a block of symbols for each input."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
     anything = blocks.drawn(channel.symbols)

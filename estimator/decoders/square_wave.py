@@ -80,7 +80,6 @@ def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
 
 
 def _sums(values: Floats) -> Floats:
-    """Return the cumulative sums of the values, with 0 in front, shape (..., values + 1)."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums

@@ -26,10 +26,7 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
-"""The maximum number of symbols for counting support with a table.
-
-A table of this size takes half a megabyte, and is faster than Fourier transforms.
-"""
+"""The maximum number of symbols for counting support with a table."""
 
 REMEMBERED = 16
 """The number of tables in the cache."""
@@ -236,7 +233,6 @@ def support_counts(incidence: Incidence, counts: Counts) -> Counts:
 
 
 def _sum(values: Numbers) -> Numbers:
-    """Return the sum of each row, shape (..., 1), for rows of shape (..., k)."""
     summed: Numbers = values.sum(axis=-1, keepdims=True)
     return summed
 

@@ -39,18 +39,12 @@ SHORT: Final = 6
 """The number of letters of a short text in plans. Longer texts must survive more levels."""
 
 RANK: Final = 16
-"""The assumed rank of a barely detectable text among the candidates of its level.
-
-The lower a candidate ranks, the more support it needs.
-"""
+"""The assumed rank of a barely detectable text among the candidates of its level."""
 
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""The number of grid points in `_passed`.
-
-The grid covers eight standard errors on either side of 0.
-"""
+"""The number of grid points in `_passed`."""
 
 _FARTHEST: Final = 9.0
 """The largest considered size of a standard normal variable. Rounding errors exceed the rest."""
@@ -120,10 +114,10 @@ class Power:
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the number of reports that likely prove a requested text's presence.
+        """Return the number of reports for detecting a requested text with probability `OFTEN`.
 
-        "Likely" means with probability `OFTEN`. A proof is an interval of the text's share above 0.
-        Return None above `_MOST_REPORTS`.
+        A text is detected if the interval of its share lies above 0. Return None above
+        `_MOST_REPORTS`.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
@@ -146,8 +140,7 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
     chance, in standard errors. Among all possible prefixes, only `SURVIVORS` are expected to reach
     the least evidence by chance.
 
-    Args:
-        sizes: the number of bits of a prefix at each level.
+        ``sizes`` contains the number of bits of a prefix at each level.
     """
     return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
 
@@ -169,14 +162,7 @@ def deviation_to_confirm(levels_left: int) -> float:
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a running sum of normal numbers always reaches its bar.
-
-    Each number has the variance 1.
-
-    Args:
-        means: the mean of each number.
-        bars: the minimum of the sum, after each number.
-    """
+    """Return the probability that a running sum of normal numbers always reaches its bar."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
     kernel, density = _kernel(len(means)), np.zeros(_POINTS)
     density[_POINTS // 2] = 1
@@ -189,7 +175,6 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the distribution of a standard normal variable on the grid of `_passed`."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
     weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
@@ -223,10 +208,6 @@ def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     Attackers can choose the group and the symbol of each fabricated report. Attackers need enough
     reports at each level up to the length of the text, and in all groups that confirm the text. If
     these groups contradicted each other, the text would be listed as unclear.
-
-    Args:
-        domain: the kind of the metric, with ``discover = true``.
-        tables: the reports of the groups.
     """
     sizes, reports = [group.bits for group in domain.groups(tables.law.points)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)

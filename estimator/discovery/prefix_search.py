@@ -51,10 +51,7 @@ thousand continuations. About one continuation exceeds this margin by chance.
 """
 
 EXPECTED: Final = 32
-"""The assumed number of common texts' prefixes at the first level.
-
-With four times this number, or a quarter of it, the search finds equally many texts.
-"""
+"""The assumed number of common texts' prefixes at the first level."""
 
 RISK: Final = tail_of(1)
 """The maximum probability of listing any nonexistent text because of noise: half of 5%.
@@ -192,10 +189,7 @@ class _Level(NamedTuple):
                 yield places[first : first + AT_ONCE], ways
 
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
-        """Return the cell of each continuation of some prefixes, shape (prefixes, continuations).
-
-        ``hashed`` contains the hash of each prefix, and ``ways`` their common continuations.
-        """
+        """Return the cell of each continuation of some prefixes, shape (prefixes, continuations)."""
         added = ways.bits * self.group.multipliers[1] % MODULUS
         sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)
@@ -216,7 +210,6 @@ class _Level(NamedTuple):
 
 
 def _survivors(level: _Level) -> _Survivors:
-    """Return the continuations that survive a level, the best first."""
     of_cell, hashed, best = level.evidence(), level.prefixes.numbers.hashed(level.group), np.zeros((_FIELDS, 0))
     for places, ways in level.continuations():
         beliefs = level.prefixes.beliefs[places] - math.log(ways.bits.size)
@@ -241,7 +234,6 @@ def _least(evidence: Floats) -> float:
 
 
 def _best(survivors: Floats) -> Floats:
-    """Return the survivors with the most evidence, shape (4, at most `SURVIVORS`)."""
     if survivors.shape[1] <= SURVIVORS:
         return survivors
     return survivors[:, np.argpartition(-survivors[0], SURVIVORS)[:SURVIVORS]]

@@ -56,10 +56,6 @@ class TextTails(NamedTuple):
 
         The number follows from the standard error. The standard error includes the errors of other
         texts' shares, so the result is at most the actual number.
-
-        Args:
-            shares: the estimated share of each text.
-            errors: the standard error of each share.
         """
         of_text = np.clip(shares, 0.0, 1.0)
         frequency = self._frequencies(of_text + (1 - of_text) / self.cells)
@@ -71,11 +67,8 @@ class TextTails(NamedTuple):
         """Return the factor for widening the error of each text's share, at least 1.
 
         The result is the largest ratio of the exact to the normal distance, for several shares from
-        0 to 1 and for both limits.
-
-        Args:
-            reports: the number of reports used for each text.
-            family: the number of comparisons that are tested together.
+        0 to 1 and for both limits. ``family`` is the number of comparisons that are tested
+        together.
         """
         rounded, places = np.unique(np.floor(_STEPS * np.log2(reports)), return_inverse=True)
         distinct = np.maximum(1, (2 ** (rounded / _STEPS)).astype(np.int64))[:, np.newaxis]
@@ -89,5 +82,4 @@ class TextTails(NamedTuple):
         return ratios
 
     def _frequencies(self, of_cells: Floats) -> Floats:
-        """Return the probability that a report supports a cell, for each share of the cell."""
         return self.support.symbol_law(of_cells)

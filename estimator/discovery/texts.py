@@ -40,10 +40,7 @@ UNLIKELY: Final = 0.001
 """The p-value of a test below which groups contradict each other about a text's share."""
 
 LEAST_DEVIATION: Final = 1.5
-"""The minimum support of a tested candidate, in standard errors above chance.
-
-A candidate with less support could not pass the test.
-"""
+"""The minimum support of a tested candidate, in standard errors above chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +68,8 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
     """Find texts in a tally, and return the confirmed texts.
 
     With a probability of 95%, every returned text is the answer of at least one person. The only
-    exceptions are texts that share their cell with another text in every confirming group.
-
-    Args:
-        kind: the kind of the metric, with ``discover = true``.
-        tables: the reports of the groups.
-        simultaneous: whether all intervals must be valid simultaneously.
+    exceptions are texts that share their cell with another text in every confirming group. The
+    metric must have ``discover = true``.
     """
     candidates = candidates_of(kind, tables)
     confirmation = _confirmed(Confirmation.from_tables(kind, tables, candidates))
@@ -98,12 +91,6 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 
     Every group that receives the whole text is used, unless the text shares its cell with another
     requested text that clearly exists.
-
-    Args:
-        kind: the kind of the metric.
-        tables: the reports of the groups.
-        texts: the requested texts, which consist of the metric's letters.
-        simultaneous: whether all intervals must be valid simultaneously.
 
     Raises:
         DomainError: if a text has a letter that the metric does not allow.
@@ -140,7 +127,6 @@ def _confirmed(confirmation: Confirmation) -> Confirmation:
 
 
 def _shares(confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int) -> Figures:
-    """Return the shares of the texts with the given indices."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     return Figures(tuple(labels), lows, highs, confirmation.shares[places], confirmation.standard_errors[places])
 
@@ -277,12 +263,10 @@ class Confirmation:
 
     @property
     def _in_cells(self) -> Floats:
-        """The estimated share of each candidate's cell, shape (candidates,)."""
         return self.tables.law.support.shares(self.supported, np.maximum(1, self.reports))
 
     @property
     def _errors(self) -> Floats:
-        """The standard error of the share of each candidate's cell, shape (candidates,)."""
         return self.tables.law.support.standard_errors(self.supported, np.maximum(1, self.reports))
 
     @property
@@ -330,7 +314,6 @@ class Confirmation:
         return disagree
 
     def _supported(self, examined: NDArray[np.bool_]) -> Iterator[Counts]:
-        """Yield, for each group, the number of reports that support each examined candidate."""
         for of_group, cells, received in zip(self.tables.supported, self.cells.T, self.received.T, strict=True):
             yield np.where(received[examined], of_group[cells[examined]], 0)
 

@@ -126,10 +126,7 @@ def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> F
 
 
 BAND_CELLS = 32
-"""The maximum number of parts into which a band divides the range of the answers.
-
-With more parts, the band would be wider; with fewer parts, its steps would be coarser.
-"""
+"""The maximum number of parts into which a band divides the range of the answers."""
 
 
 def band_places(points: int) -> Places:
@@ -211,10 +208,6 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
     answers from c. The squared distance of their mean from c is subtracted. This function uses the
     estimated mean as c, so the second term is small. Rounding to the grid adds at most a quarter of
     a cell's squared length to the first term.
-
-    Args:
-        tally: the ranges of the tally.
-        family: the number of simultaneous 95% intervals.
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     width = float(points[-1] - points[0])

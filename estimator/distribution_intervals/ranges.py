@@ -187,7 +187,6 @@ def _normal(  # noqa: PLR0913 like limits
 def _bernstein(
     means: Floats, noise: Noise, reports: Reports, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
-    """Return Bernstein's limits, which are valid for every distribution of the scores."""
     return bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)
 
 

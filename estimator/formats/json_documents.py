@@ -162,12 +162,10 @@ def _finite(text: str) -> float:
 
 
 def _refused(text: str) -> NoReturn:
-    """Refuse a number such as NaN, or a number too large for a float."""
     raise ValueError(f"{text} is not a finite number")
 
 
 def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 any JSON
-    """Convert a list to `Figures`, a type that msgspec does not know."""
     return Figures.from_rows(msgspec.convert(rows, list[Figure]))
 
 

@@ -187,10 +187,6 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     Without any yes in a cell, the estimated variance is 0. Each variance is therefore raised to at
     least t p (1 - p) / n, the variance for n people without noise. With fewer than `EXACT_BELOW`
     reports, all weights are 0.
-
-    Args:
-        cells: the shares of a feature's cells.
-        share: the share of people with the label yes.
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))

@@ -41,10 +41,7 @@ docs/research/models.md.
 """
 
 FOLDS: Final = 32
-"""The number of folds of cross-validation.
-
-A fold consists of the reports of some rotation blocks.
-"""
+"""The number of folds of cross-validation."""
 
 MOST_MEAN: Final = 0.98
 """The maximum absolute mean label, if yes is 1 and no is -1. A larger estimate is clipped."""
@@ -250,13 +247,7 @@ class ProductsModel:
         )
 
     def _of_fold(self, whole: Covariances, deviating: Covariances, is_out: Counts) -> Skilled:
-        """Return how well a score, fitted to all other folds, predicts the label in one fold.
-
-        Args:
-            whole: the covariances of the whole tally.
-            deviating: the change of these covariances by each block.
-            is_out: whether each block belongs to the predicted fold.
-        """
+        """Return how well a score, fitted to all other folds, predicts the label in one fold."""
         with_label, features = deviating.with_label[is_out].sum(axis=0), deviating.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
         others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
