@@ -117,7 +117,7 @@ class Analysis(ABC, Generic[K]):
         """
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally without valid estimates.
+        """Refuse a tally that cannot be estimated.
 
         Raises:
             UnfitTallyError: if the channel lacks a symbol of the tally, or the range is too narrow
@@ -313,7 +313,7 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return the range with the smallest error for a number, and some other narrow ranges.
+        """Return the best narrower range for a number, and some other narrower ranges.
 
         Return () if the full range is about as good as the best range. ``reports`` is the expected
         number of reports in a window.

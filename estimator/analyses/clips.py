@@ -83,7 +83,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return the range with the smallest error for a number, and some other narrow ranges.
+    """Return the best narrower range for a number, and some other narrower ranges.
 
     Return () if the full range is about as good as the best range. ``ends`` are the ends of the
     full range, and ``reports`` is the expected number of reports in a window.

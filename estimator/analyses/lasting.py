@@ -61,7 +61,7 @@ def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
 
 
 def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the minimum variance of a channel's noise, over all populations with the given mean."""
+    """Return the minimum variance of a channel's noise, over populations with the given mean."""
     decoder = decoder_of(channel)
     if decoder is not None:
         return decoder.least_noise(mean)

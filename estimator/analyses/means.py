@@ -127,9 +127,9 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
 
     * Binomial: if symbols have only two different scores, the number of reports with the higher
       score is binomial.
-    * Normal: otherwise, if there are at least 50 reports, and also at least `UnbiasedScores.enough`
-      reports or a large variance. A large variance is at least the variance of `FEW` answers at one
-      end and all other answers at the other end.
+    * Normal: otherwise, if there are at least 50 reports and one of two conditions is met. Either
+      there are at least `UnbiasedScores.enough` reports, or the variance is large. A large variance
+      is at least the variance of `FEW` answers at one end and all other answers at the other end.
     * Betting: in all other cases. A betting interval is valid for every population, even if a tally
       lacks rare answers. For example, if 2% of people answer the high end, a tally of 50 reports
       may contain none of them.

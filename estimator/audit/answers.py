@@ -79,7 +79,7 @@ All whole numbers of a range are checked if the largest is below this number.
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of the checked numbers between two grid points, as fractions of the distance.
 
-One third is not a multiple of 2**-64, the unit of a coin's probability.
+One third must be rounded, because it is not a multiple of a coin's unit of 2**-64.
 """
 
 Answer = Hashable
@@ -138,7 +138,7 @@ class WalkPlan:
 
     @classmethod
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
-        """Choose answers and inputs of a metric.
+        """Choose the answers and inputs of a metric.
 
         Walking all steps of a number takes about a thousand runs, each with slow exact fractions.
         All steps are therefore walked only for numbers between grid points, and for two grid points

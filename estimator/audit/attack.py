@@ -43,7 +43,7 @@ GIVEN_AWAY = 0.02
 """The relative reduction of each level, which is far larger than rounding errors."""
 
 MEDIAN_AHEAD = 2 / 3
-"""The limit of a Poisson count's expectation above k, for a median of at most k.
+"""If the expectation of a Poisson count is at most k + 2/3, its median is at most k.
 
 Source: Choi 1994, theorem 2.
 """
@@ -156,8 +156,7 @@ class LowerBound:
         detectable: the smallest excess over the claimed epsilon that about half of all audits would
             prove. None if no excess is provable.
         observations: n, the number of observations of each answer.
-        at_best: the lower bound that n observations would prove for a device that always reveals
-            its answer.
+        at_best: the largest bound that n observations can prove.
     """
 
     claim: PrivacyClaim
@@ -175,7 +174,8 @@ class LowerBound:
 def level_of(attacks: int) -> float:
     """Return the level of each bound in an audit of several attacks.
 
-    The probability that any bound of the audit is wrong is then at most `FALSE_ACCUSATION`.
+    With this level, any bound of the audit is wrong with a probability of at most
+    `FALSE_ACCUSATION`.
     """
     return FALSE_ACCUSATION / (BOUNDS * attacks)
 

@@ -217,7 +217,7 @@ def cyclic_extreme(channel: CyclicDesign) -> float:
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of an answer's blocks without another answer, over all pairs."""
+    """Return the largest fraction of one answer's blocks that do not contain a second answer."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))

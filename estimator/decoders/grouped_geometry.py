@@ -49,7 +49,7 @@ class CellSupport:
 
     @property
     def by_chance(self) -> float:
-        """The probability that a report supports the cell of a text without any sender.
+        """The probability that a report supports the cell of a text that nobody has.
 
         The result is an average over all cells without the dummies. If people have fewer texts than
         a list may contain, the true probability is slightly lower.

@@ -151,10 +151,9 @@ def gain_of(channel: RotatedAxes) -> float:
 def largest_sum(dimension: int, favoured: int) -> float:
     """Return the expected sum of the s largest absolute coordinates of a random unit vector.
 
-    For a vector of D normal variables, let N be the number of absolute values above z, which is
-    binomial. The expected sum is the integral of E[min(s, N)] over z from 0 to infinity. The result
-    is this sum divided by the expected length of the normal vector. Length and direction are
-    independent.
+    Consider a vector of D normal variables. The number N of absolute values above z is binomial.
+    The expected sum is the integral of E[min(s, N)] over z from 0 to infinity. The result is this
+    sum divided by the expected length of the normal vector. Length and direction are independent.
     """
     sizes, numbers = _numbers_above(dimension, favoured)
     length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))

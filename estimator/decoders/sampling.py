@@ -167,8 +167,8 @@ def _first_symbol(blocks: Blocks) -> int:
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
     """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
-    For an input with many such devices, the number of devices at each place is drawn. For an input
-    with few devices, a place is drawn for each device instead, unless weights differ.
+    If an input has many of these devices, the number of devices at each place is drawn. If an input
+    has few devices, a place is drawn for each device, unless weights differ.
 
     Args:
         tally: the count of each symbol, which is changed.

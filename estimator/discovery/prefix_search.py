@@ -189,7 +189,7 @@ class _Level(NamedTuple):
                 yield places[first : first + AT_ONCE], ways
 
     def cells(self, hashed: Counts, ways: Continuations) -> Counts:
-        """Return the cell of each continuation of some prefixes, shape (prefixes, continuations)."""
+        """Return the cell of each continuation of each prefix, shape (prefixes, continuations)."""
         added = ways.bits * self.group.multipliers[1] % MODULUS
         sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, where division is fast
         sums -= sums // MODULUS * np.uint32(MODULUS)

@@ -117,9 +117,9 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 
 
 def _confirmed(confirmation: Confirmation) -> Confirmation:
-    """Confirm candidates by cells that they do not share with clearly existing candidates.
+    """Leave out the cells that a candidate shares with clearly existing candidates.
 
-    Cells shared only with other candidates are kept. In a long list, every cell is shared with some
+    Cells shared with unproved candidates are kept. In a long list, every cell is shared with some
     candidate.
     """
     exist = confirmation.exist()
@@ -149,7 +149,7 @@ class RestOfCells(NamedTuple):
         """Leave out the cells of all listed texts except the text's own.
 
         Args:
-            every: all cells of a group without the dummies, each field of shape ().
+            every: all cells of a group without the dummies, with fields of shape ().
             in_cells: the share of each text's cell, shape (texts,).
             errors: the standard error of each cell's share, shape (texts,). The errors are assumed
                 to be independent.
