@@ -6,7 +6,8 @@ its group and this point as a category.
 The estimates follow from the shares of these pairs:
 
 * The share of a group is the sum of its pairs' shares.
-* The mean of a group is its weighted sum divided by this share. The weights are the points.
+* The mean of a group is the weighted sum of its pairs' shares, divided by the group's share. The
+  weights are the points.
 
 The module `ratios` computes the intervals and p-values. If the interval of a group's share includes
 0, the report gives no mean for this group.

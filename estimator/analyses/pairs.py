@@ -4,26 +4,23 @@ Each device reports a pair of answers i and j. The answer i to the first metric 
 and the answer j to the second metric is an *outcome*. The share f_ij of each pair is estimated like
 the share of a category's value. The other figures follow from these shares and their covariance:
 
-* The share of an outcome within a group is the share of the pair divided by the share of the group.
-  Fieller's method gives its interval (1954, "Some problems in interval estimation"). If the group
-  could be empty, the interval is unbounded. If the ratio depends on few people, the interval is
-  widened.
-* The interval of the difference between two groups combines the intervals of both shares. The
-  result is valid even for skewed estimates. Source: Zou & Donner 2008, "Construction of confidence
-  limits about effect measures: a general approach", section 2.2.
-* The p-value of a difference is 1 minus the largest confidence with an interval that excludes 0.
-  P-value and interval therefore never contradict each other.
-* Under independence, f_ij = f_i. f_.j, where f_i. is the share of group i and f_.j the share of
-  outcome j. Wald's statistic tests this equation. The statistic includes the noise of the
-  mechanism. Pearson's test would ignore this noise and reject far too often. If a share depends on
-  few people, the p-value is at least the smallest corrected p-value of any difference.
-* The area under the ROC curve (AUC) is computed if the first metric is a scale and the second is
-  yes or no. The AUC is the probability that a random yes is at a higher step than a random no.
-  Equal steps count half. The numerator of the AUC is the sum of f(i, yes) f(j, no) over all steps i
-  > j, plus half of the sum over i = j. The denominator is f(yes) f(no). The covariance is
-  subtracted from each product of estimates, because it biases the product.
-* The ROC curve has a point for each step. The point gives two shares at or above this step: among
-  the people who say no, and among the people who say yes.
+* Share within a group: the share of the pair divided by the share of the group. Fieller's method
+  gives the interval (1954, "Some problems in interval estimation"). The interval is unbounded if
+  the group could be empty, and widened if the ratio depends on few people.
+* Difference between two groups: its interval combines the intervals of both shares. Source: Zou &
+  Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+  section 2.2.
+* P-value of a difference: 1 minus the largest confidence with an interval that excludes 0. P-value
+  and interval therefore never contradict each other.
+* Independence: f_ij = f_i. f_.j, for the share f_i. of group i and the share f_.j of outcome j.
+  Wald's statistic tests this equation, including the noise of the mechanism. Pearson's test would
+  ignore this noise and reject far too often.
+* Area under the ROC curve (AUC), for a scale and a yes-or-no metric: the probability that a random
+  yes is at a higher step than a random no. Equal steps count half. The numerator is the sum of f(i,
+  yes) f(j, no) over all steps i > j, plus half of the sum over i = j. The denominator is f(yes)
+  f(no). The covariance is subtracted from each product of estimates, because it biases the product.
+* ROC curve: a point for each step, with two shares at or above this step. One share is among the
+  people who say no, and the other share is among the people who say yes.
 """
 
 from __future__ import annotations

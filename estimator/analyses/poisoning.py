@@ -1,10 +1,9 @@
 """Limits for how far fabricated reports could have moved an estimate, and a test of the tally.
 
 **The limits.** An estimate is the mean of scores, one for each report. Let beta be the fraction of
-fabricated reports, and f the estimate from the other reports. Let *least* and *most* be the
-smallest and the largest score of a symbol. The estimate e from all reports lies between (1 - beta)
-f + beta * least and (1 - beta) f + beta * most. Fabricated reports therefore raised e by at most
-beta * (most - e) / (1 - beta), and lowered e by at most beta * (e - least) / (1 - beta).
+fabricated reports, and e the estimate. Let *least* and *most* be the smallest and the largest score
+of a symbol. Fabricated reports can have raised e by at most beta * (most - e) / (1 - beta), and
+lowered e by at most beta * (e - least) / (1 - beta).
 
 Sources: Cao, Jia & Gong 2021, "Data poisoning attacks to local differential privacy protocols",
 section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differential privacy".
@@ -12,25 +11,23 @@ section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local differentia
 **The test** asks whether some population could have produced the tally. Every population's answers
 lead to a distribution of symbols. The set of these distributions is the channel's range. At epsilon
 ln 3, for instance, devices report "yes" with a probability from 1/4 to 3/4. A tally with 90% "yes"
-is far outside this range.
+is far outside this range. Passing the test does not prove that reports are honest: fabricated
+reports pass if they imitate some population.
 
 The statistic is twice the log-likelihood ratio of the tally's frequencies to the most likely
 distribution in the range. The p-value comes from tallies drawn from this distribution (a parametric
 bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
 
 If a true share is 0, its estimate may be above 0 by chance. Drawn tallies would then be too close
-to the range. The test would reject honest tallies at twice its level. The test therefore sets
+to the range, and the test would reject honest tallies at twice its level. The test therefore sets
 shares that may be 0 to 0 before the draws. Source: Andrews & Soares 2010, "Inference for parameters
 defined by moment inequalities using generalized moment selection". Numbers on a grid keep their
-shares; up to 9% of their honest tallies had p <= .05 in measurements.
-
-Passing the test does not prove that reports are honest. Fabricated reports pass if they imitate
-some population.
+shares. In measurements, up to 9% of their honest tallies had p <= .05.
 
 **Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
-Monte Carlo p-values"). The test counts the drawn tallies that are at least as far from the range as
-the observed tally. A drawn tally's distance from its own distribution is easy to compute, and is at
-least its distance from the range. Most drawn tallies therefore need no fit.
+Monte Carlo p-values"). A drawn tally counts if it is at least as far from the range as the observed
+tally. Its distance from its own distribution is an upper bound that is easy to compute. Most drawn
+tallies therefore need no fit.
 
 **Fewer steps.** Expectation maximization finds the distance from the range step by step. Each step
 gives an upper and a lower bound, because the log-likelihood is concave (Lindsay 1983, "The geometry

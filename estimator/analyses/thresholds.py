@@ -3,14 +3,14 @@
 The thresholds divide the range of a number into cells, and a device reports the cell of its number.
 The share at or above a threshold is the sum of the shares of all cells above the threshold.
 
-**Intervals.** The true shares fall from one threshold to the next. Simultaneous intervals are
-therefore narrowed to the values of falling sequences. For instance, two successive thresholds with
-the intervals 40..60% and 45..70% both get 45..60%. Separate intervals are not narrowed, because the
+**Intervals.** The true shares fall from one threshold to the next. The estimator therefore narrows
+simultaneous intervals to values that can fall. For instance, two successive thresholds with the
+intervals 40..60% and 45..70% both get 45..60%. Separate intervals are not narrowed, because the
 interval of a neighboring threshold may be wrong.
 
-**Brackets.** The bracket of a quantile consists of two cell ends around the quantile. Let r be the
-share of answers above the quantile, such as 5% for the 95th percentile. If the share above a
-threshold is larger than r, the quantile lies at or above this threshold.
+**Brackets.** The bracket of a quantile is an interval between two cell ends. Let r be the share of
+answers above the quantile, such as 5% for the 95th percentile. If the share above a threshold is
+larger than r, the quantile lies at or above this threshold.
 
 The search for the lower end compares the intervals with r from the lowest threshold up, until an
 interval includes r. The search for the upper end starts from the highest threshold. An end is wrong
@@ -143,7 +143,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Narrow simultaneous intervals to the values of falling sequences of shares.
+    """Narrow simultaneous intervals of shares to values that can fall.
 
     No interval becomes empty.
     """

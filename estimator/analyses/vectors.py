@@ -1,8 +1,8 @@
 """The mean of vectors from a tally, with intervals for its coordinates and their weighted sums.
 
 With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations.
-In D dimensions, there are 2D signed coordinate axes. The device reports one axis, and prefers the s
-axes nearest to the rotated vector: its favored axes.
+In D dimensions, there are 2D signed coordinate axes. The device reports one axis. The s axes
+nearest to the rotated vector are more likely, and are called favored.
 
 Standard errors come from the delete-a-group jackknife, to first order (Wolter 2007, "Introduction
 to Variance Estimation", section 4.2). Each block of rotations gives a separate estimate of the
@@ -10,8 +10,7 @@ mean. The differences between blocks reflect the choice of people, the noise, an
 of rotations. Standard errors are at least as large as the mechanism's noise in a random direction.
 
 Rehearsals draw the tally of many devices at once. Each report is either a random axis or a random
-favored axis, with known probabilities. Rotated vectors are exact, because they are integers below
-2**53, stored as floats.
+favored axis. Rotated vectors are exact, because they are integers below 2**53, stored as floats.
 """
 
 from __future__ import annotations

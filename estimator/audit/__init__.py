@@ -3,8 +3,8 @@
 The audit by attacks (`run`) imports only the SDK's public names, as apps do. The audit simulates
 devices with two different answers, and tries to tell these devices apart by their bytes. The
 success rate proves a lower bound on epsilon. If this bound exceeds the charged epsilon, the SDK
-reveals too much. If not, the SDK may still reveal too much. The audit therefore also states the
-smallest excess that it would have detected.
+reveals too much. A smaller bound does not prove that the SDK is safe. The audit therefore also
+states the smallest excess that it would have detected.
 
 The exact audit (`prove`) runs the SDK with every outcome of its *coins*, which are its random
 draws. The result is an exact proof of the privacy loss of one report. The proof makes two

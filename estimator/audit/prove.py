@@ -19,10 +19,11 @@ The range of a feature is divided into *cells*. A report is about the label and 
 coin chooses. A symbol's probability depends only on the label and on the cell of this feature.
 Walking each cell of each feature with each label therefore includes the worst pair of each symbol.
 
-If there are too many observations, the audit walks only a few with this property. In the first half
-of them, all features are in their first cell, or all in their second cell, and so on. In the other
-half, the cells of every second feature are counted from the end. With two features of three cells,
-the first half is (0, 0), (1, 1), (2, 2), and the second half is (0, 2), (1, 1), (2, 0).
+If there are too many observations, the audit walks only a few, which include all of these cells. In
+the first half of these observations, all features are in their first cell, or all in their second
+cell, and so on. In the other half, the cells of every second feature are counted from the end. With
+two features of three cells, the first half is (0, 0), (1, 1), (2, 2), and the second half is (0,
+2), (1, 1), (2, 0).
 """
 
 from __future__ import annotations

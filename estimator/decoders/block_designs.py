@@ -12,8 +12,8 @@ of a value is therefore binomial, and yields an unbiased estimate of its share.
 The pseudo-random base blocks of a cyclic design are not exactly balanced. Shares from support
 counts would be biased. Instead, least squares solves the equations from shares to symbol
 probabilities, separately for each Fourier frequency. This estimate is unbiased in every population.
-If all values are equally common, it has the smallest possible variance. Blocks of two values are
-exactly balanced, and need no least squares.
+If all values are equally common, the estimate has the smallest possible variance. Blocks of two
+values are exactly balanced, and need no least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).

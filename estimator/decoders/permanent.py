@@ -1,10 +1,10 @@
 """The inverse of channels with permanent answers, which estimates true answers in two steps.
 
-A device randomizes its true answer once (the permanent step). It randomizes the resulting permanent
-answer again for each report (the instantaneous step). The permanent answer is the true answer with
-probability p, and each other answer with probability q. If a share f of people has a true answer,
-the expected share with the same permanent answer is q + (p - q) f. Sources: Erlingsson, Pihur &
-Korolova 2014, section 4; Arcolezi et al. 2023, section 3.
+A device randomizes its true answer once (the permanent step). The device randomizes the resulting
+permanent answer again for each report (the instantaneous step). The permanent answer is the true
+answer with probability p, and each other answer with probability q. If a share f of people has a
+true answer, the expected share with the same permanent answer is q + (p - q) f. Sources:
+Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3.
 
 The inverse of the instantaneous step estimates the shares of permanent answers. The share s of a
 permanent answer is then converted to the share (s - q) / (p - q) of the true answer.

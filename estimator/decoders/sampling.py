@@ -1,7 +1,7 @@
 """Random tallies from their exact distribution, with few draws for many devices.
 
 Devices are independent. For n devices with the same input x, the reports are therefore a single
-multinomial draw. It has n trials and the probabilities P(symbol | x).
+multinomial draw. The draw has n trials and the probabilities P(symbol | x).
 
 In many channels, each input has a block of equally likely symbols. All other symbols have the same
 smaller probability. With a certain probability, a report is drawn uniformly from all symbols, and

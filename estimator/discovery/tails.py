@@ -2,8 +2,8 @@
 
 The estimated share of a text is a linear function of the number of reports that support the text's
 cells. This number is binomial (`estimator.discovery.texts`). If many texts are tested together, a
-change is significant only at many standard errors from 0. There, a binomial distribution can have
-heavier tails than a normal distribution.
+change is significant only at many standard errors from 0. So far from 0, a binomial distribution
+can have heavier tails than a normal distribution.
 
 This module computes factors for widening the errors. A factor is the distance from an estimate to
 its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit. Both limits

@@ -1,13 +1,13 @@
 """The shares of texts in a tally: texts that a search finds, or that an analyst requests.
 
-Groups that did not find a text confirm it. The reports of these groups that support the text's
-cells are added up. Devices draw their groups independently of their texts, so the sum is binomial.
-The hash functions are public, so shared cells of candidates are known. The reports of a shared cell
-count for neither candidate.
+A found text is confirmed by other groups than those that found it. The reports of the confirming
+groups that support the text's cells are added up. Devices draw their groups independently of their
+texts, so the sum is binomial. The hash functions are public, so shared cells of candidates are
+known. The reports of a shared cell count for neither candidate.
 
 The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
-Unlisted texts are in every cell equally often. So is the effect of lists on the estimates of third
-cells (`client_sdk.protocol.mechanisms.grouped_geometry`).
+Unlisted texts are in every cell equally often. Lists also affect the estimates of all third cells
+equally (`client_sdk.protocol.mechanisms.grouped_geometry`).
 
 Let k be the number of a group's cells without *other* listed texts and without dummies. One of
 these cells is the text's own. Let s be the share of the text's cell, and R the total share of the k

@@ -16,8 +16,8 @@ as evenly spread answers. Source: generalized least squares (Aitken 1936, "On le
 linear combinations of observations"). A tally of many reports uses the reference population with
 the highest likelihood. The choice affects only the width of intervals.
 
-Limits are valid for every population: for any answer, the expected score of a report is from 0 to
-1.
+Limits are valid for every population, because the expected score of a report is from 0 to 1 for any
+answer.
 """
 
 from __future__ import annotations

@@ -4,26 +4,27 @@ For a model *by products*, each device reports a vector of products of its featu
 linear model is learned from the mean vector. For a model *by crosses*, each device reports a cell
 of one feature together with the label. A cell is a value, or a part of the feature's range.
 
-**How far fabricated reports can move the coefficients** of a model by products: Fabricated reports
-move the mean vector by at most a length r (`Vectors.length_moved`). The bounds below apply to every
+The rest of this text bounds the effect of fabricated reports on a model by products. Fabricated
+reports move the mean vector by at most a length r (`Vectors.length_moved`). The bounds apply to any
 other mean within the distance r. A star marks a quantity of the other mean, and dk = k* - k is a
-difference. There are d features, and |x| is the length of a vector or the norm of a matrix. The
-penalty lambda and the noise s do not change.
+difference. There are d features, and |x| is the length of a vector or the norm of a matrix.
 
-* A mean has four parts, each divided by its weight w: the mean products p of features and label,
-  the mean products S of two features, the mean features z, and the mean label y (see the module
-  `products`). The covariances are k = p - z y (features with label) and C = S - z z' (features). By
-  the Cauchy-Schwarz inequality, |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z
-  w_y) and, in the Frobenius norm, |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2. The
-  regression then raises small eigenvalues of C. This projection onto a convex set increases no
+* A mean has four parts (see the module `products`): the mean products p of features and label, the
+  mean products S of two features, the mean features z, and the mean label y. Each part is divided
+  by its weight w.
+* The covariances are k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality, with the
+  Frobenius norm of dC: |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y), |dC|
+  <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2.
+* The regression raises small eigenvalues of C. This projection onto a convex set increases no
   distance.
-* Let A be the inverse of the penalized covariance C + lambda I, and b = A k the coefficients before
-  a correction for bias. Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|). Eigenvalues of
-  the penalized covariance are at least lambda / 2, and move by at most |dC| (Weyl 1912). Therefore
-  |A*| <= 2 / lambda, and |A*| <= 1 / (1 / |A| - |dC|) if this bound is above 0.
-* The correction for the bias is s^2 M b with M = A^2 + tr(A) A. It changes by s^2 (M* db + (M* - M)
-  b), where |M*| <= (1 + d) |A*|^2, and M* - M = A* D + D A + tr(D) A* + tr(A) D for D = A* - A. The
-  Frobenius norm of D is at most |A*| |dC| |A|, and its trace is at most root(d) times this bound.
+* Let A be the inverse of C + lambda I. The coefficients before a correction for bias are b = A k.
+  Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|).
+* Eigenvalues of C + lambda I are at least lambda / 2, and move by at most |dC| (Weyl 1912).
+  Therefore |A*| <= 2 / lambda, and |A*| <= 1 / (1 / |A| - |dC|) if this bound is above 0.
+* The correction for bias is s^2 M b with the noise s and M = A^2 + tr(A) A. The correction changes
+  by s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2.
+* For D = A* - A, M* - M = A* D + D A + tr(D) A* + tr(A) D. The Frobenius norm of D is at most |A*|
+  |dC| |A|. The trace of D is at most root(d) times this bound.
 * If r is large, another bound is smaller. For any mean, |b*| is at most |A*| (|k| + |dk|). The
   coefficients move by at most the sum of this bound, |b|, and the corrections of b* and b.
 """
