@@ -51,10 +51,7 @@ BY_MECHANISM: Final[Mapping[str, str]] = {
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
-    """Return a kind's entry in a table keyed by class names.
-
-    The kind's own class takes precedence over its base classes.
-    """
+    """Return a kind's entry in a table keyed by class names."""
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 

@@ -32,10 +32,7 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values with a covariance matrix.
-
-The scores of all symbols for all values take up to 128 MB of memory.
-"""
+"""The maximum number of values with a covariance matrix."""
 
 MOST_STEPS: Final = 100
 """The maximum number of steps in the search for the z-score of a p-value."""

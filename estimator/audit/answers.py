@@ -71,10 +71,7 @@ SEED = 1
 """The fixed seed for the choice of inputs. All audits of a registry have the same result."""
 
 MOST_SETS = 2**8
-"""The maximum number of possible sets for checking all of them.
-
-All whole numbers of a range are checked if the largest is below this number.
-"""
+"""The maximum number of possible sets, and the maximum whole number, for checking all of them."""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of the checked numbers between two grid points, as fractions of the distance.
@@ -185,10 +182,7 @@ def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noq
 
 
 def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
-    """Return the grid points of the given inputs, and some numbers between grid points.
-
-    If answers must be whole numbers, all results are whole numbers.
-    """
+    """Return the grid points of the given inputs, and some numbers between grid points."""
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
     numbers: Iterable[Fraction] = (kind.low + (kind.high - kind.low) * place / last for place in places)
@@ -214,10 +208,7 @@ def _count_of_sets(metric: Metric) -> int:
 
 
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return all sets if requested or if there are few. Otherwise, return two sets of each size.
-
-    The first set has the first values, and the second set has the last values.
-    """
+    """Return all sets if requested or if there are few. Otherwise, return two sets of each size."""
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)
     if all_sets or _count_of_sets(metric) <= MOST_SETS:

@@ -118,10 +118,7 @@ FALSE_ACCUSATION = 1e-6
 """The maximum probability that an audit refutes a claim of a correct SDK."""
 
 BOUNDS = 4
-"""The number of bounds in an attack.
-
-An attack chooses one event for each answer, and bounds two probabilities of each event.
-"""
+"""The number of bounds in an attack."""
 
 LEAST_OBSERVATIONS = 4
 """The minimum number of observations of each answer.

@@ -43,10 +43,7 @@ ATTEMPTS = 1000
 """The maximum number of attempts to record an answer if the machine is busy."""
 
 NO_CEILING = 2**62
-"""A ceiling that no device reaches, in billionths of epsilon.
-
-A ledger can store sums of this number.
-"""
+"""A ceiling that no device reaches, in billionths of epsilon."""
 
 
 class Device(Protocol):

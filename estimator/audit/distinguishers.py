@@ -165,10 +165,7 @@ LEAST_FOR_PAIRS = 16
 """The minimum number of observations of each answer for learning scores of pairs."""
 
 WIDEST_TABLE = 2**12
-"""The maximum width of a range of values for a lookup table.
-
-In wider ranges, a binary search takes three times as long.
-"""
+"""The maximum width of a range of values for a lookup table."""
 
 PRIOR = 0.5
 """The number added to every count. Likelihood ratios are then finite (Krichevsky & Trofimov 1981).

@@ -25,10 +25,7 @@ Ratio = Fraction | None
 """A ratio of probabilities. None means infinite, because the denominator is 0."""
 
 Rows = list[list[int]]
-"""The probabilities of several distributions, as numerators over a common denominator.
-
-There is a row for each distribution and a column for each symbol.
-"""
+"""The probabilities of several distributions, as numerators over a common denominator."""
 
 NEVER = Fraction(0)
 
@@ -73,10 +70,7 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return all ordered pairs of rows.
-
-    Distant rows come first, because they usually have the largest divergence.
-    """
+    """Return all ordered pairs of rows."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 
@@ -107,10 +101,7 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up.
-
-More decimals would not fit into a line of the output.
-"""
+"""The number of decimals of a proved epsilon, which is rounded up."""
 
 USED_DIGITS: Final = 6
 """The number of decimals of `ProvedStep.used`.

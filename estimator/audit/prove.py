@@ -336,10 +336,7 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Report a permanent answer with every outcome of the report's coins.
-
-    Earlier reports of the same permanent answer do not affect a report.
-    """
+    """Report a permanent answer with every outcome of the report's coins."""
     walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))

@@ -111,10 +111,7 @@ class GameGroup:
 
     @property
     def effort(self) -> int:
-        """The cost of the simulation, as a number of windows.
-
-        The first window of a device counts as `REPORTS_A_WINDOW` windows.
-        """
+        """The cost of the simulation, as a number of windows."""
         return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
 
 

@@ -100,10 +100,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
-    """Return a channel in dimension `LOW` with the same epsilon.
-
-    The share of favored axes is also about the same.
-    """
+    """Return a channel in dimension `LOW` with the same epsilon."""
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     return type(channel).within(within, LOW, ROTATIONS, favoured)

@@ -143,11 +143,7 @@ def archive(  # noqa: PLR0913 one argument for each option
 
 
 def _refuse_mixed(kept: Archive, public: Archive | None, metrics: str) -> None:
-    """Refuse to mix an archive and public data in one folder.
-
-    Raises:
-        OutputError: if a folder is refused. The message says what the folder contains.
-    """
+    """Refuse to mix an archive and public data in one folder."""
     try:
         if (kept.folder / metrics).is_dir():
             raise OutputError(
@@ -174,11 +170,7 @@ def _say_damaged(kept: Archive, window: Window) -> None:
 
 
 def _check_public(definitions: Registry, folder: Path, public: Path | None) -> None:
-    """Refuse a public folder that would stay empty or contain private data.
-
-    Raises:
-        click.UsageError: if the folder is refused. The message says what to do.
-    """
+    """Refuse a public folder that would stay empty or contain private data."""
     if public is None:
         return
     if public.resolve() == folder.resolve():

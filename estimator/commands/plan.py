@@ -247,9 +247,6 @@ def _people(registry: Registry, population: int, shares: Path | None, pilot: Pat
     """Return the assumed distribution of answers for each metric about a number.
 
     The source is a file of shares, or the last window of a pilot's tallies.
-
-    Raises:
-        click.UsageError: if the pilot's tallies show no distribution of a number.
     """
     people: dict[str, Numbers] = {}
     for tally in [] if pilot is None else read_file(pilot, Bounds.from_metrics(registry.counted)):
@@ -302,11 +299,7 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
-    """Refuse a target error that is not smaller than the figure's range.
-
-    Raises:
-        click.UsageError: if an error is refused. The message names the range.
-    """
+    """Refuse a target error that is not smaller than the figure's range."""
     for name, error in target_errors.items():
         width = width_of(analysis_of(registry.metric(name)))
         if error >= width:
@@ -320,9 +313,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     """Print the changes of the text for users and of the yearly privacy loss, and print warnings.
 
     With a known number of devices, this includes a warning about each metric with useless figures.
-
-    Raises:
-        click.exceptions.Exit: with status 1 if there are warnings.
+    The exit status is 1 if there are warnings.
     """
     for remark in [] if old is None else [*differences.between(old, new), *remarks(old, new)]:
         click.echo(remark)

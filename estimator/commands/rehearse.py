@@ -157,11 +157,7 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse to overwrite input files or foreign files, and to write a file twice.
-
-    Raises:
-        click.UsageError: if a file is refused. The message names the file.
-    """
+    """Refuse to overwrite input files or foreign files, and to write a file twice."""
     files = [file for file in (page, out) if file is not None]
     if page is not None and page == out:
         raise click.UsageError(f"--html and --tallies-out both name {page}; name two files")

@@ -64,7 +64,7 @@ CLOSED_ONLY: Final = "only closed windows were read; to include open windows, ad
 """A hint if a collector returned no tallies."""
 
 STDOUT: Final = Path("-")
-"""The usual file name for standard output. This command refuses it."""
+"""The usual file name for standard output, which this command refuses."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 
@@ -176,11 +176,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an unsuitable output.
-
-    Raises:
-        click.UsageError: if the output is refused. The message says what to do.
-    """
+    """Refuse an unsuitable output."""
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
     if verbose and form != "table":
@@ -198,14 +194,7 @@ def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
 def _check_metrics(
     registry: Registry, names: Sequence[str], form: str, alerts: Sequence[Alert], of_ranges: Sequence[str]
 ) -> None:
-    """Refuse unknown metrics, and alerts or ranges about metrics that ``--metric`` leaves out.
-
-    Raises:
-        click.UsageError: if an option is about a metric that is left out. The message says what to
-            do.
-        RequestError: if the format is model and no model is named.
-        UnknownMetricError: if the registry does not define a metric.
-    """
+    """Refuse unknown metrics, and alerts or ranges about metrics that ``--metric`` leaves out."""
     for name in names:
         if name not in {metric.name for metric in registry.counted}:
             metric_named(registry, name)

@@ -15,10 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 MAX_BODY_BYTES = 1 << 20
-"""The maximum number of bytes to read of a body: sixteen times the largest upload.
-
-A longer body is truncated, and then fails the size check.
-"""
+"""The maximum number of bytes to read of a body: sixteen times the largest upload."""
 
 
 class ReceivedRequest(NamedTuple):
@@ -95,10 +92,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body, or [] for an invalid upload.
-
-    Other checks detect invalid uploads.
-    """
+    """Return the reports of a body, or [] for an invalid upload."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]

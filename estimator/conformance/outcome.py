@@ -7,10 +7,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 SHOWN: Final = 12
-"""The maximum number of printed failures for each class of cases.
-
-The first failures usually explain the others.
-"""
+"""The maximum number of printed failures for each class of cases."""
 
 MAX_CHARS: Final = 300
 """The maximum number of printed characters of an expected or received value."""

@@ -15,10 +15,7 @@ from typing import Any, Final, Self
 from estimator.errors import ConformanceError
 
 ANSWER_S: Final = 30.0
-"""The maximum number of seconds to wait for the answer to a line.
-
-An SDK may need some time to give up on an HTTP request.
-"""
+"""The maximum number of seconds to wait for the answer to a line."""
 
 
 class NotSupportedError(Exception):

@@ -200,10 +200,7 @@ class Decoder:
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:
-        """Return the minimum variance of a report's score for each true mean from 0 to 1.
-
-        The minimum is over all populations with this mean.
-        """
+        """Return the minimum variance of a report's score, over populations with a given mean."""
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least

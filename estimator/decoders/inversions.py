@@ -209,8 +209,8 @@ def blocks_of(channel: Channel) -> Blocks | None:
 def sampler_of(channel: Channel) -> Sampler:
     """Return a function that draws random tallies of a channel.
 
-    The function takes the number of devices with each input. For sets, it takes the number of
-    devices that drew each member.
+    The function takes the number of devices with each input. For sets, the function takes the
+    number of devices that drew each member.
     """
     if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)

@@ -129,7 +129,7 @@ def limits_of(
         law: the distribution of the channel's symbols.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         scores: f scores for each symbol, shape (m, f).
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
+        family: the number of simultaneous 95% intervals.
         is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
             within -1..1.
     """
@@ -333,9 +333,9 @@ class Ranges:
         """Return the index of the smallest width with a useful test for a quantile's probability.
 
         If the half-width of a range's interval exceeds ``reach``, the range can reject only by luck
-        (see `LUCK`). Without its test, the other tests get a larger part of the error probability.
-        The choice depends on the counts only through the reference population, so it is valid. If
-        no range can reject, all widths are used.
+        (see `LUCK`). If the range is omitted, the other tests get a larger part of the error
+        probability. The choice depends on the counts only through the reference population, so it
+        is valid. If no range can reject, all widths are used.
 
         Args:
             reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for

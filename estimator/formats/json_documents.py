@@ -135,11 +135,7 @@ def decode(document: object) -> EstimateReport:
 
 
 def _check(estimated: MetricEstimate, place: str) -> None:
-    """Refuse contradicting figures of one window.
-
-    Raises:
-        ReportError: if figures contradict each other. The message says where in the document.
-    """
+    """Refuse contradicting figures of one window."""
     try:
         Window.parse(estimated.window)
     except WindowError as error:

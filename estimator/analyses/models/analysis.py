@@ -5,28 +5,38 @@ linear model is learned from the mean vector. For a model *by crosses*, each dev
 of one feature together with the label. A cell is a value, or a part of the feature's range.
 
 The rest of this text bounds the effect of fabricated reports on a model by products. Fabricated
-reports move the mean vector by at most a length r (`Vectors.length_moved`). The bounds apply to any
-other mean within the distance r. A star marks a quantity of the other mean, and dk = k* - k is a
-difference. There are d features, and |x| is the length of a vector or the norm of a matrix.
+reports move the mean vector by at most a length r (`Vectors.length_moved`). The mean vector has
+four parts (see the module `products`), and each part is divided by its weight w:
 
-* A mean has four parts (see the module `products`): the mean products p of features and label, the
-  mean products S of two features, the mean features z, and the mean label y. Each part is divided
-  by its weight w.
-* The covariances are k = p - z y and C = S - z z'. By the Cauchy-Schwarz inequality, with the
-  Frobenius norm of dC: |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y), |dC|
-  <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2/w_z^2.
-* The regression raises small eigenvalues of C. This projection onto a convex set increases no
-  distance.
-* Let A be the inverse of C + lambda I. The coefficients before a correction for bias are b = A k.
-  Then A* - A = -A* dC A, so |db| <= |A*| (|dk| + |dC| |b|).
-* Eigenvalues of C + lambda I are at least lambda / 2, and move by at most |dC| (Weyl 1912).
-  Therefore |A*| <= 2 / lambda, and |A*| <= 1 / (1 / |A| - |dC|) if this bound is above 0.
-* The correction for bias is s^2 M b with the noise s and M = A^2 + tr(A) A. The correction changes
-  by s^2 (M* db + (M* - M) b), where |M*| <= (1 + d) |A*|^2.
-* For D = A* - A, M* - M = A* D + D A + tr(D) A* + tr(A) D. The Frobenius norm of D is at most |A*|
-  |dC| |A|. The trace of D is at most root(d) times this bound.
-* If r is large, another bound is smaller. For any mean, |b*| is at most |A*| (|k| + |dk|). The
-  coefficients move by at most the sum of this bound, |b|, and the corrections of b* and b.
+* p: the mean products of features and label
+* S: the mean products of two features
+* z: the mean features
+* y: the mean label
+
+The covariances are k = p - z y and C = S - z z'. Let A be the inverse of C + lambda I. The
+coefficients before a correction for bias are b = A k. The correction is s^2 M b with the noise s
+and M = A^2 + tr(A) A. A star marks a quantity after the move, dk = k* - k is a difference, and
+D = A* - A. There are d features. These bounds apply, with the Frobenius norm for dC and D::
+
+    |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y)
+    |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2 / w_z^2
+    |A*| <= 2 / lambda
+    |A*| <= 1 / (1 / |A| - |dC|), if this is above 0
+    |db| <= |A*| (|dk| + |dC| |b|)
+    |D| <= |A*| |dC| |A|
+    tr(D) <= root(d) |A*| |dC| |A|
+    |M*| <= (1 + d) |A*|^2
+
+The reasons:
+
+* dk and dC: the Cauchy-Schwarz inequality. The regression also raises small eigenvalues of C. This
+  projection onto a convex set increases no distance.
+* A*: eigenvalues of C + lambda I are at least lambda / 2, and move by at most |dC| (Weyl 1912).
+* db and D: A* - A = -A* dC A.
+* The correction changes by s^2 (M* db + (M* - M) b), with M* - M = A* D + D A + tr(D) A* + tr(A) D.
+
+For a large r, another bound is smaller, because |b*| is at most |A*| (|k| + |dk|). The coefficients
+move by at most the sum of this bound, |b|, and the corrections of b* and b.
 """
 
 from __future__ import annotations

@@ -275,10 +275,7 @@ class ProductsModel:
 
 
 def label_step(domain: Model) -> float:
-    """Return half of the label's range.
-
-    The scaled label has the range -1..1, so this is one unit.
-    """
+    """Return half of the label's range."""
     label = domain.observation.label
     return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
 
