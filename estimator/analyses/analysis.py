@@ -189,8 +189,7 @@ class Analysis(ABC, Generic[K]):
     def contrast_by(self, inverse: Inverse) -> Contrast:
         """Return the scores of the symbols for the mean answer.
 
-        Args:
-            inverse: the inverse of the channel, or of the last step of the channel.
+        ``inverse`` is the inverse of the channel, or of the last step of the channel.
         """
         return Contrast.remembered(inverse, tuple(self.scale.tolist()))
 
@@ -284,11 +283,8 @@ class Analysis(ABC, Generic[K]):
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:  # noqa: ARG002 used for pairs
         """Return the share of each pair's group, and the standard error of this share.
 
-        Both results have shape (pairs,).
-
-        Args:
-            shares: the share of each pair of a group and a value.
-            reports: the number of reports.
+        Both results have shape (pairs,). ``shares`` contains the share of each pair of a group and
+        a value.
 
         Raises:
             TypeError: unless answers are pairs.
@@ -343,8 +339,7 @@ class Analysis(ABC, Generic[K]):
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
         """Return a function that draws random tallies for given answers.
 
-        Args:
-            laws: for each distinct answer, its possible inputs with their probabilities.
+        ``laws`` contains, for each distinct answer, its possible inputs with their probabilities.
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer

@@ -446,10 +446,7 @@ def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
     """Return a function that encodes devices' answers as inputs, at random.
 
     The function converts the number of devices with each answer to the number with each input.
-
-    Args:
-        laws: for each distinct answer, its possible inputs with their probabilities.
-        inputs: the number of inputs of the channel.
+    ``laws`` contains, for each distinct answer, its possible inputs with their probabilities.
     """
     longest = max(map(len, laws), default=0)
     # numpy assigns the rounding error of a row's sum to its last input, which must therefore be

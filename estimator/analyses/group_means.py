@@ -155,13 +155,8 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
         """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
-        Devices draw fresh noise anew in each window. To first order, a report from the group
-        changes the mean by (answer - mean) / share. The result assumes the answers with the least
-        noise. If answers are permanent, the result is 0.
-
-        Args:
-            shares: the share of each group, above 0.
-            means: the mean of each group, on a scale from 0 to 1.
+        To first order, a report from the group changes the mean by (answer - mean) / share. The
+        result assumes the answers with the least noise. If answers are permanent, the result is 0.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)

@@ -39,11 +39,8 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    With permanent answers, the result is infinite: no part of the noise is then known to be fresh.
-
-    Args:
-        channel: the channel of the metric.
-        means: the mean of each group, on a scale from 0 to 1.
+    Means are on a scale from 0 to 1. With permanent answers, the result is infinite: no part of the
+    noise is then known to be fresh.
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
@@ -51,9 +48,7 @@ def lasting_of_members(channel: Channel, means: Floats) -> Floats:
 def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
     """Return the minimum variance of the fresh noise in a report, for each possible mean.
 
-    Args:
-        metric: the metric.
-        places: the means, on a scale from 0 to 1.
+    The means ``places`` are on a scale from 0 to 1.
     """
     channel = metric.channel
     gap, _ = _first_step(channel)

@@ -18,7 +18,7 @@ the share of a category's value. The other figures follow from these shares and 
 * Area under the ROC curve (AUC), for a scale and a yes-or-no metric: the probability that a random
   yes is at a higher step than a random no. Equal steps count half. The numerator is the sum of f(i,
   yes) f(j, no) over all steps i > j, plus half of the sum over i = j. The denominator is f(yes)
-  f(no). The covariance is subtracted from each product of estimates, because it biases the product.
+  f(no). The covariance of two estimates biases their product, and is therefore subtracted.
 * ROC curve: a point for each step, with two shares at or above this step. One share is among the
   people who say no, and the other share is among the people who say yes.
 """
@@ -160,8 +160,7 @@ def _independence(table: Ratios) -> Independence:
     """Test with Wald's statistic whether group and outcome are independent.
 
     The last group and the last outcome are left out, because the other pairs determine their
-    shares. The covariance is subtracted from each product of two estimates, because it biases the
-    product.
+    shares. The covariance of two estimates biases their product, and is therefore subtracted.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)

@@ -116,11 +116,8 @@ class Ratios:
     def from_shares(cls, shares: Floats, covariance: Floats, groups: int, outcomes: int) -> Ratios:
         """Return the ratios for estimated shares of pairs.
 
-        Args:
-            shares: the share of each pair, ordered by group and then by outcome.
-            covariance: the covariance matrix of these shares.
-            groups: the number of groups.
-            outcomes: the number of outcomes.
+        ``shares`` are ordered by group and then by outcome, and ``covariance`` is their covariance
+        matrix.
         """
         pairs, blocks = shares.reshape(groups, outcomes), covariance.reshape(groups, outcomes, groups, outcomes)
         of_both = blocks.sum(axis=3)
@@ -204,10 +201,7 @@ class Ratios:
     def p_values(self, first: Places, second: Places, outcome: Places) -> list[float]:
         """Return the p-value of each difference between two groups' shares of an outcome.
 
-        Args:
-            first: the first group of each difference. The 95% interval of its share must exclude 0.
-            second: the second group of each difference, with the same condition.
-            outcome: the outcome of each difference.
+        For each of these groups, the 95% interval of the group's share must exclude 0.
         """
         is_more = self._ratio(first, outcome) >= self._ratio(second, outcome)
         more, less = np.where(is_more, first, second), np.where(is_more, second, first)

@@ -34,12 +34,8 @@ def sampled_texts(
 ) -> Counts:
     """Return a random tally, shape (symbols,).
 
-    Args:
-        kind: the kind of the metric.
-        channel: the channel of the metric.
-        devices: the number of devices with each answer. A key contains the integers that encode the
-            texts of an answer.
-        generator: the source of random numbers.
+    ``devices`` contains the number of devices with each answer. A key contains the integers that
+    encode the texts of an answer.
     """
     weights, draw = np.array(channel.weights), group_sampler(channel)
     cells = np.array([kind.encoded(numbers, channel.inputs) for numbers in devices], dtype=np.int64)

@@ -109,10 +109,8 @@ class SharesAbove(OneSymbol[Thresholds]):
     def _quantiles(self, lows: Floats, highs: Floats, estimates: Floats = NOTHING) -> FigureGroup:
         """Return the bracket of each quantile.
 
-        Args:
-            lows: the lower ends of the intervals of the shares above thresholds, shape (T,).
-            highs: the upper ends of these intervals, shape (T,).
-            estimates: an estimate of each quantile. Empty if there are no reports.
+        ``lows`` and ``highs`` are the ends of the intervals of the shares above thresholds, shape
+        (T,). Without reports, ``estimates`` is empty.
         """
         places = np.array([bracket(lows, highs, 1 - level) for level in QUANTILES])
         low, high = self.edges[places.T]

@@ -152,9 +152,7 @@ class VectorMean:
     def linear(self, weights: Floats, family: int = 1) -> Estimate:
         """Return the estimated weighted sum of the mean's coordinates, with its interval.
 
-        Args:
-            weights: the weight of each coordinate, shape (d,).
-            family: the number of simultaneous 95% intervals.
+        ``family`` is the number of simultaneous 95% intervals.
         """
         length = float(np.linalg.norm(weights))
         error = self._error(self.deviations @ weights, length * self.noise)
@@ -232,12 +230,7 @@ class Vectors(Analysis[B]):
 
         The test checks whether the reports are spread evenly over the blocks of rotations. For the
         bound, see the module `poisoning`: a single report estimates a vector with the length norm /
-        gain.
-
-        Args:
-            tally: a tally with at least one report.
-            mean: the mean vector of this tally.
-            fraction: the assumed fraction of fabricated reports.
+        gain. The tally must have at least one report.
         """
         reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
         even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))

@@ -5,10 +5,11 @@ mechanism with its parameters, turns the input into a random *symbol*. To *walk*
 is to run the SDK's code with every outcome of its coins (random draws). The result is a
 *distribution*: the probability of each symbol.
 
-**Inputs.** All inputs of a channel are walked if inputs times symbols is at most `MOST_PATHS`.
-Otherwise, a sample of inputs is walked: the first two, the last two, the middle one, and some
-random inputs. A *worst pair* is a pair of inputs with the largest ratio between the probabilities
-of some symbol. The sample always contains a worst pair, for the following reasons:
+**Inputs.** All inputs of a channel are walked if the number of inputs times the number of symbols
+is at most `MOST_PATHS`. Otherwise, a sample of inputs is walked: the first two, the last two, the
+middle one, and some random inputs. A *worst pair* is a pair of inputs with the largest ratio
+between the probabilities of some symbol. The sample always contains a worst pair, for the following
+reasons:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. Each symbol has one
   probability for a set of favored inputs, and a smaller probability for all other inputs. For each

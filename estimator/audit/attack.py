@@ -123,7 +123,7 @@ BOUNDS = 4
 LEAST_OBSERVATIONS = 4
 """The minimum number of observations of each answer.
 
-The attack needs one to learn scores, one to choose an event, and two for the proof.
+The attack needs one observation to learn scores, one to choose an event, and two for the proof.
 """
 
 

@@ -63,10 +63,8 @@ class Walk:
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
         """Encode an answer with all outcomes of coins, and check the results.
 
-        Args:
-            procedure: the SDK's function that encodes the answer, given coins.
-            answer: the answer, with the declared distribution of its input.
-            coins: the expected number of coins in each run.
+        ``procedure`` is the SDK's function from coins to the input. Each run must toss ``coins``
+        coins.
         """
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
@@ -96,11 +94,8 @@ class Walk:
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
         """Add a distribution to the `proof`.
 
-        Args:
-            chances: the probability of each symbol.
-            answer: the answer with this distribution.
-            paths: the number of runs, one for each outcome of all coins.
-            coins: for each symbol, the possible numbers of coins.
+        ``paths`` is the number of runs. ``coins`` contains, for each symbol, the possible numbers
+        of coins.
         """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)

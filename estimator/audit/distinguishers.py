@@ -156,10 +156,7 @@ def _interned(values: Iterable[Value | None]) -> Rows:
 
 
 FINE, COARSE = 64, 12
-"""The maximum number of bins of a feature: `FINE` for a feature alone, `COARSE` within a pair.
-
-A pair then has at most 12 times 12 combinations of bins.
-"""
+"""The maximum number of bins of a feature: `FINE` for a feature alone, `COARSE` within a pair."""
 
 LEAST_FOR_PAIRS = 16
 """The minimum number of observations of each answer for learning scores of pairs."""

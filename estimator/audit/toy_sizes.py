@@ -122,7 +122,7 @@ def at_full_size(channel: RotatedAxes) -> Iterator[str]:
 
 
 def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: Sequence[int]) -> Iterator[str]:
-    """Yield a sentence if a report names another axis than its coins choose."""
+    """Yield a sentence if a report does not name the axis that its coins choose."""
     rest = [axis for axis in range(2 * channel.dimension) if axis not in set(axes)]
     for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
         coins = Script(rotation, keep, place % len(axes), place % len(rest))

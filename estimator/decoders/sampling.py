@@ -167,14 +167,9 @@ def _first_symbol(blocks: Blocks) -> int:
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
     """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
-    If an input has many of these devices, the number of devices at each place is drawn. If an input
-    has few devices, a place is drawn for each device, unless weights differ.
-
-    Args:
-        tally: the count of each symbol, which is changed.
-        kept: the number of these devices for each input.
-        blocks: the blocks of the channel.
-        generator: the source of random numbers.
+    ``kept`` is the number of these devices for each input. If an input has many of them, the number
+    of devices at each place is drawn. If an input has few, a place is drawn for each device, unless
+    weights differ.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)

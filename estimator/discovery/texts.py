@@ -11,9 +11,9 @@ equally (`client_sdk.protocol.mechanisms.grouped_geometry`).
 
 Let k be the number of a group's cells without *other* listed texts and without dummies. One of
 these cells is the text's own. Let s be the share of the text's cell, and R the total share of the k
-cells. R is known, because the shares of all cells have a fixed sum. On average, the text's cell
-exceeds the k - 1 others by the share f of the text. The estimate of f is thus s - (R - s) / (k - 1)
-= (k s - R) / (k - 1).
+cells. R is known, because the shares of all cells have a fixed sum. On average, the share of the
+text's cell exceeds the shares of the other k - 1 cells by the share f of the text. The estimate of
+f is thus s - (R - s) / (k - 1) = (k s - R) / (k - 1).
 
 If an answer is one text, this estimate is unbiased. In a list of up to m texts, two texts in the
 same cell count once. The relative error of f is then at most m divided by the number of cells.

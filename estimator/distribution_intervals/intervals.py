@@ -112,11 +112,8 @@ def place_before(tally: TallyRanges, firsts: Places) -> Places:
 def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> Floats:
     """Return the scores for the mean of F over the chosen number of cells, shape (m, points).
 
-    Args:
-        tally: the ranges of the tally.
-        side: the ranges of cells before each point, or those after each point.
-        chosen: for every point of the grid, the index of the chosen number of cells in `WIDTHS`.
-        places: the indices of the returned points.
+    ``chosen`` contains, for every point of the grid, the index of the chosen number of cells in
+    `WIDTHS`. ``places`` are the indices of the returned points.
     """
     widths = chosen[places]
     integrals = tally.ranges.scores.integrals
@@ -204,7 +201,7 @@ STEPS: Final = 128
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
     """Return the interval of the variance of the answers, in squared units of the answers.
 
-    For any number c, the variance has two terms. The first is the mean squared distance of the
+    For any number c, the variance has two terms. The first term is the mean squared distance of the
     answers from c. The squared distance of their mean from c is subtracted. This function uses the
     estimated mean as c, so the second term is small. Rounding to the grid adds at most a quarter of
     a cell's squared length to the first term.

@@ -68,7 +68,7 @@ depend on the tally.
 """
 
 LUCK: Final = 0.5
-"""The minimum deviation, in standard errors, at which a range's test would reject only by luck.
+"""The deviation, in standard errors, from which a rejection counts as luck.
 
 `Ranges.useful` omits ranges that could reject a quantile's probability only with this deviation in
 the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller

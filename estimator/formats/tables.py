@@ -4,9 +4,9 @@ CSV follows RFC 4180, except that lines end with LF. Times are in UTC, in the fo
 
 A spreadsheet treats a cell as a formula if it begins with =, +, - or @ (OWASP, "CSV Injection").
 Devices choose the found texts, so found texts could be dangerous. A dangerous text gets a leading
-apostrophe. A text that already begins with an apostrophe gets another one. To restore a found text,
-remove one leading apostrophe. All other texts come from the registry or the analyst, and are
-written unchanged.
+apostrophe. A text that already begins with an apostrophe gets a second apostrophe. To restore a
+found text, remove one leading apostrophe. All other texts come from the registry or the analyst,
+and are written unchanged.
 
 pandas, polars and pyarrow are imported only for their own formats.
 """

@@ -15,8 +15,9 @@ four parts (see the module `products`), and each part is divided by its weight w
 
 The covariances are k = p - z y and C = S - z z'. Let A be the inverse of C + lambda I. The
 coefficients before a correction for bias are b = A k. The correction is s^2 M b with the noise s
-and M = A^2 + tr(A) A. A star marks a quantity after the move, dk = k* - k is a difference, and
-D = A* - A. There are d features. These bounds apply, with the Frobenius norm for dC and D::
+and M = A^2 + tr(A) A. A star marks a quantity after the move, dk = k* - k is a difference, and D =
+A* - A. There are d features, and |x| is the length of a vector or the norm of a matrix. These
+bounds apply, with the Frobenius norm for dC and D::
 
     |dk| <= r root(1/w_p^2 + |z|^2/w_y^2 + y^2/w_z^2) + r^2 / (2 w_z w_y)
     |dC| <= r root(1/w_S^2 + 4 |z|^2/w_z^2) + r^2 / w_z^2
@@ -70,11 +71,7 @@ from estimator.tallies import Tally
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:
     """Return how far the coefficients can move if the mean of the vectors moves by ``length``.
 
-    Args:
-        moments: the parts of the mean vector of the tally.
-        ridge: the regression fitted to these moments.
-        noise: s, the standard error behind the regression's bias.
-        length: r, the movement of the mean of the weighted vectors.
+    In the module's bounds, ``length`` is r and ``noise`` is s.
     """
     of_k, of_c = covariance_moves(moments, length)
     with_label = Covariances.from_moments(moments).with_label
@@ -135,9 +132,8 @@ class _Models(Analysis[K]):
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
         """Return how far fabricated reports could have moved the estimates.
 
-        Args:
-            tally: a tally with at least one report.
-            fraction: the assumed fraction of fabricated reports.
+        The tally must have at least one report. ``fraction`` is the assumed fraction of fabricated
+        reports.
         """
 
 
