@@ -88,8 +88,8 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
 
-    The event is assumed to be as likely for the first answer as observed. For the second answer,
-    the event is then e**excess times less likely than the claim requires.
+    For the first answer, the event is assumed to have its observed frequency. For the second
+    answer, the event is then e**excess times less likely than the claim requires.
 
     Args:
         successes: how often the event was observed after the first answer.

@@ -13,12 +13,12 @@ A range of a single cell has no room for two means, so the lower limit of its sh
 F therefore lies between the lower limit at the point before and the upper limit at the point after.
 
 **Quantiles.** For example, F reaches the probability 1/2 at the median. The search for the lower
-end of its interval starts from the lowest point. A test at each point asks whether F is surely
-below 1/2 there. The search ends at the first point without this certainty. The lower end is wrong
-only if the test at one particular point is wrong: the first point at which F is not below 1/2. This
-method is called fixed-sequence testing (Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed
-sequence Bonferroni procedure for testing multiple endpoints"). The search for the upper end starts
-from the highest point.
+end of the median's interval starts from the lowest point. A test at each point asks whether F is
+surely below 1/2 there. The search ends at the first point without this certainty. The lower end is
+wrong only if the test at one particular point is wrong: the first point at which F is not below
+1/2. This method is called fixed-sequence testing (Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A
+fixed sequence Bonferroni procedure for testing multiple endpoints"). The search for the upper end
+starts from the highest point.
 
 The test at a point uses the means of F over several numbers of cells together. With few reports,
 the error probabilities of all these means add up to half of the interval's error probability
@@ -86,7 +86,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
         tally: the ranges of the tally.
         firsts: the index of each range's first point. For counts, this is the first count.
         lasts: the index of each range's last point. For counts, this is the last count. For other
-            numbers, it is above the first index.
+            numbers, this index is above the first index.
         family: the number of simultaneous 95% intervals.
     """
     is_of_points = tally.ranges.histogram.is_of_points
@@ -202,9 +202,9 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
     """Return the interval of the variance of the answers, in squared units of the answers.
 
     For any number c, the variance has two terms. The first term is the mean squared distance of the
-    answers from c. The squared distance of their mean from c is subtracted. This function uses the
-    estimated mean as c, so the second term is small. Rounding to the grid adds at most a quarter of
-    a cell's squared length to the first term.
+    answers from c. The second term, the squared distance of the answers' mean from c, is
+    subtracted. This function uses the estimated mean as c, so the second term is small. Rounding to
+    the grid adds at most a quarter of a cell's squared length to the first term.
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     width = float(points[-1] - points[0])
