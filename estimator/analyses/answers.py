@@ -468,12 +468,7 @@ def shares_of(
 ) -> Iterator[Figures]:
     """Yield the estimated shares of the inputs, for each tally.
 
-    Args:
-        labels: the labels of the inputs.
-        inverse: the inverse of the channel.
-        counts: the count of each symbol, shape (tallies, m).
-        reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of simultaneous 95% intervals in each tally.
+    ``labels`` are the labels of the inputs. Other arguments are as for `OneSymbol.figures`.
     """
     lows, highs = inverse.intervals(counts, reports, family)
     unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)

@@ -74,11 +74,7 @@ SEED_OF_RESAMPLES = 2
 def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clusters:
     """Return the clusters of a number's answers.
 
-    Args:
-        histogram: the number's bins, and the probability of each symbol for a value in each bin.
-        counts: the count of each symbol, shape (symbols,).
-        fit: the histograms fitted to the tally.
-
+    ``counts`` contains the count of each symbol, and ``fit`` the histograms fitted to the tally.
     """
     middles = (histogram.lows + histogram.highs) / 2
     law = histogram.symbol_law(fit.smoothed)

@@ -197,12 +197,8 @@ def group_shares(
 ) -> Iterator[Figures]:
     """Yield the shares of the groups in each tally.
 
-    Args:
-        kind: the groups and the number.
-        inverse: the inverse of the channel.
-        counts: the count of each symbol, shape (tallies, m).
-        reports: the number of reports in each tally, at least 1, shape (tallies, 1).
-        family: the number of simultaneous 95% intervals in each tally.
+    ``counts`` has shape (tallies, m), and ``reports`` has shape (tallies, 1). Each tally needs a
+    report.
     """
     groups = range(kind.first.size)
     contrasts = [Contrast.remembered(inverse, tuple(group_weights(kind, group).tolist())) for group in groups]
@@ -219,12 +215,7 @@ def group_means(
 ) -> Iterator[FigureGroup]:
     """Yield the mean of each group and the differences between groups, in the number's unit.
 
-    Args:
-        kind: the groups and the number.
-        inverse: the inverse of the channel.
-        counts: the count of each symbol in one tally, shape (m,). At least one count is above 0.
-        unit: the unit of the number.
-        family: the number of simultaneous 95% intervals.
+    The tally needs at least one report. ``family`` is the number of simultaneous 95% intervals.
     """
     table, is_enough = ratios_of(kind, inverse, counts)
     z = z_of(family) if is_enough else math.inf

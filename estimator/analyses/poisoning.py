@@ -87,10 +87,7 @@ Extremes = tuple[Floats, Floats]
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
     """Test whether some population could have produced a tally (see the module).
 
-    Args:
-        channel: the channel of the reports.
-        counts: the count of each symbol, shape (m,). At least one count is above 0.
-
+    The tally needs at least one report.
     """
     reports, inverse = int(counts.sum()), None if _is_on_grid(channel) else inverse_of(channel)
     if isinstance(inverse, PairShares):
@@ -164,9 +161,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
     """Return, for each tally, the most likely distribution of symbols in the channel's range.
 
-    Args:
-        channel: the channel of the reports.
-        counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
+    ``counts`` has shape (..., m). Each tally needs at least one report.
     """
     if _is_on_grid(channel):
         operators = grid_law(channel)

@@ -286,7 +286,7 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
     For instance, the weights (1, -1) give the mean difference of two coordinates.
 
     Args:
-        metric: a question of kind ``vector``.
+        metric: a metric of kind ``vector``.
         tally: a tally of the metric's edition, with at least one report.
         weights: the weight of each coordinate.
 
@@ -307,9 +307,6 @@ def even_test(reports: Counts) -> RangeTest:
 
     A part is a block of rotations, or a feature of a model. Real devices draw all parts with the
     same probability, so a very uneven tally contains fabricated reports.
-
-    Args:
-        reports: the number of reports in each part, shape (parts,).
     """
     expected = float(reports.mean())
     statistic = float(((reports - expected) ** 2).sum() / expected)

@@ -91,13 +91,6 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
     For the first answer, the event is assumed to have its observed frequency. For the second
     answer, the event is then e**excess times less likely than the claim requires.
 
-    Args:
-        successes: how often the event was observed after the first answer.
-        n: the number of observations of each answer.
-        level: the maximum probability that each bound is wrong.
-        epsilon: the epsilon of the claim.
-        delta: the delta of the claim.
-
     Returns:
         The excess of the true epsilon over the claim. None if n observations cannot prove any
         excess.

@@ -223,12 +223,9 @@ def _content(  # noqa: PLR0913 the contents, and their format
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the report as a table, in the style of a stream.
+    """Return the report as a table, in the style of a stream, or for a file without a stream.
 
-    Args:
-        report: the report to show.
-        stream: the stream for the table. None for a file.
-        verbose: whether to show every figure and column.
+    If ``verbose``, the table shows every figure and column.
     """
     narrowest = LEAST_WIDTH if verbose else NARROWEST
     style = PLAIN if stream is None else Style.from_stream(stream, narrowest=narrowest)

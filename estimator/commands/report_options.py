@@ -145,9 +145,7 @@ def read_token() -> str:
 def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
     """Refuse to overwrite a file that the command reads.
 
-    Args:
-        files: the output files.
-        read: the input files; None for an input without a file.
+    ``files`` are the output files, and ``read`` the input files, some of which may be None.
 
     Raises:
         click.UsageError: if an input would be overwritten. The message names the file.

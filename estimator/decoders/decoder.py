@@ -83,20 +83,10 @@ class ChannelLaw(Protocol):
     """The distribution of a channel's symbols, as a linear map and its adjoint (transpose)."""
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., m), for given shares of the inputs.
-
-        Args:
-            shares: the share of each input, shape (..., k).
-
-        """
+        """Return the probability of each symbol, shape (..., m), given shares of shape (..., k)."""
 
     def expectations(self, scores: Floats, /) -> Floats:
-        """Return the expected score of a report for each input, shape (..., k).
-
-        Args:
-            scores: the score of each symbol, shape (..., m).
-
-        """
+        """Return the expected score of a report for each input, given scores of shape (..., m)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,11 +142,7 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for a weighted sum of shares, shape (m,).
-
-        Args:
-            weights: the weight of each share, shape (k,).
-        """
+        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
 
     def squares(self, inputs: int) -> Squares:
         """Return the mean squared scores for the true answer's share and for the other shares."""

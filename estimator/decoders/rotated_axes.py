@@ -48,9 +48,7 @@ LARGEST_SIZE: Final = 12.0
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
     """Return the sum of each block's reported axes after rotating them back, shape (blocks, D).
 
-    Args:
-        channel: the channel with the rotations of the tally's window.
-        counts: the count or the probability of each symbol, shape (B * 2D,).
+    ``counts`` contains the count or the probability of each symbol, shape (B * 2D,).
     """
     of_blocks = np.zeros((min(BLOCKS, channel.rotations), channel.dimension))
     by_direction = counts.reshape(channel.rotations, channel.dimension, 2)

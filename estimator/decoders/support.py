@@ -62,11 +62,8 @@ class Support:
     def shares(self, counts: Counts, reports: Reports) -> Floats:
         """Return the unbiased estimate of each value's share, shape (..., k).
 
-        An estimate may lie outside 0..1. Clipping would bias the estimate.
-
-        Args:
-            counts: the number of reports that support each value, shape (..., k).
-            reports: n, the number of all reports, at least 1.
+        ``counts`` contains the number of reports that support each value. An estimate may lie
+        outside 0..1. Clipping would bias the estimate.
         """
         return float(self.slope) * (counts / reports) + float(self.intercept)
 
@@ -221,10 +218,6 @@ def support_counts(incidence: Incidence, counts: Counts) -> Counts:
 
     With many symbols, Fourier transforms compute these numbers. Beyond about 10**13 reports, the
     last digits are no longer exact, but the noise in a tally is far larger.
-
-    Args:
-        incidence: the values that each symbol supports.
-        counts: the number of reports of each symbol, shape (..., m).
     """
     symbols, floats = counts.shape[-1], counts.astype(np.float64)
     table = _table(incidence, symbols) if symbols <= FEW_SYMBOLS else None

@@ -135,10 +135,8 @@ def band_places(points: int) -> Places:
 def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, Floats]:
     """Return simultaneous limits of the distribution function at some points, shape (places,).
 
-    Args:
-        tally: the ranges of the tally.
-        places: the indices of the points, in rising order.
-        family: the number of simultaneous 95% intervals. This band counts as one interval.
+    ``places`` are the indices of the points, in rising order. ``family`` is the number of
+    simultaneous 95% intervals, in which the band counts as one interval.
     """
     together = places.size * family
     rising, falling = tally.chosen(together)
@@ -157,10 +155,8 @@ def quantile_intervals(
 ) -> list[tuple[float, float]]:
     """Return the intervals of quantiles, in the unit of the answers.
 
-    Args:
-        tally: the ranges of the tally.
-        probabilities: the probabilities of the quantiles, above 0 and below 1.
-        family: the number of simultaneous 95% intervals.
+    ``probabilities`` are above 0 and below 1. ``family`` is the number of simultaneous 95%
+    intervals.
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     lower = [_joint(tally, probability, family) for probability in probabilities]

@@ -90,11 +90,7 @@ class CellShares(NamedTuple):
 def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts) -> Iterator[CellShares]:
     """Yield the shares of the cells of each feature that has reports.
 
-    Args:
-        features: the features of the model.
-        channel: the model's channel, which contains a channel for each feature.
-        counts: the count of each symbol, shape (m,).
-
+    ``channel`` contains a channel for each feature.
     """
     parts = np.split(counts, channel.firsts[1:])
     for feature, own, of_feature in zip(features, channel.features, parts, strict=True):
