@@ -1,15 +1,16 @@
-"""Histograms of a number's answers, and their fit to tallies.
+"""Histograms of numeric answers, fitted to tallies.
 
-A histogram consists of the share of people in each bin of the number's range. The most likely
-histogram is found by expectation maximization (Li et al. 2020, section 5.4). If there are many
-bins, this histogram fits the noise. A second histogram is therefore fitted in the same way, but
-smoothed after each step by the weights (1, 2, 1) / 4 (EMS, in the same section). Smoothing causes a
-small bias where the density of the answers is curved. Steps are accelerated by squared
-extrapolation (Varadhan & Roland 2008, "Simple and globally convergent methods for accelerating the
-convergence of any EM algorithm", scheme SqS3).
+A histogram is the share of people in each bin of the number's range. Each tally gets two
+histograms:
 
-Many tallies of a question are fitted together in one array, because the probabilities of the
-symbols for each bin are the same for all of them.
+* The most likely histogram, found by expectation maximization (Li et al. 2020, section 5.4). With
+  many bins, this histogram fits the noise.
+* A smoothed histogram. Each step of the same method is followed by the weights (1, 2, 1) / 4 (EMS,
+  same section). Smoothing biases the shares slightly where the density is curved.
+
+Squared extrapolation accelerates the steps (Varadhan & Roland 2008, "Simple and globally convergent
+methods for accelerating the convergence of any EM algorithm", scheme SqS3). Many tallies of a
+metric are fitted together in one array.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends when a step moves less than this share of the people between bins. With a
-limit ten times as large, the fitted shares would be less accurate.
+"""The iteration ends when a step moves less than this share of the people between bins. A limit ten
+times as large would make the fitted shares less accurate.
 """
 
 MAX_ACCELERATED = 300
-"""The maximum number of rounds of a fit. A round consists of three steps of expectation
-maximization and an extrapolation. Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed
-shares may reach the maximum, which does no harm: further rounds would only fit the noise more
-closely.
+"""The maximum number of rounds of a fit. Each round takes three steps and one extrapolation.
+
+Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may reach the maximum. More
+rounds would only fit the noise more closely.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""An extrapolation leaves at least this fraction of a bin's share, because a share of 0 could never
-rise again.
+"""An extrapolation leaves at least this fraction of a bin's share. A share of 0 could never rise
+again.
 """
 
 LONGEST_STEP = 1e6
@@ -51,8 +52,8 @@ errors make the computed number of steps meaningless.
 """
 
 AT_ONCE = 50
-"""The number of tallies that are fitted together. Their arrays fit into a processor's cache. With
-larger arrays, each tally takes twice as long.
+"""The number of tallies that are fitted together. Larger arrays exceed the processor's cache, and
+each tally takes twice as long.
 """
 
 
@@ -60,16 +61,16 @@ larger arrays, each tally takes twice as long.
 class Histogram:
     """The bins of a number, and the probability of each symbol for the answers in each bin.
 
-    There are two cases. If each input of the channel stands for one answer, as with a count, each
-    bin is one answer too. Otherwise, the inputs are points of a grid, and the bins lie between
-    neighboring points. A device then rounds an answer within a bin at random to one of the bin's
-    ends, more often to the nearer end. If answers are spread evenly over a bin, half of them are
-    rounded up and half down (Li et al. 2020, section 5.3 and 5.4).
+    If each input of the channel is one answer, each bin is one answer too. Counts are an example.
+    Otherwise, the inputs are points of a grid, and each bin lies between two neighboring points.
+    The device rounds an answer at random to one end of its bin, more often to the nearer end. If
+    answers are spread evenly over a bin, half of them are rounded up (Li et al. 2020, sections 5.3
+    and 5.4).
 
     Attributes:
         law: the probability of each symbol for each input.
         lows: the lower end of each bin, in rising order.
-        highs: the upper end of each bin, equal to the lower end if a bin is a single answer.
+        highs: the upper end of each bin. It equals the lower end if a bin is a single answer.
 
     """
 
@@ -80,7 +81,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the bins for a question whose numbers are reported with the given channel."""
+        """Return the bins of a number that devices report with the given channel."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)
@@ -93,7 +94,7 @@ class Histogram:
 
     @property
     def is_of_points(self) -> bool:
-        """Whether each bin is a single answer, as with a count."""
+        """Whether each bin is a single answer."""
         return bool(self.lows[0] == self.highs[0])
 
     @property
@@ -102,7 +103,7 @@ class Histogram:
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., symbols), for shares of the bins."""
+        """Return the probability of each symbol, shape (..., symbols), given shares of bins."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
@@ -118,7 +119,7 @@ class Histogram:
     def expectations(self, values: Floats) -> Floats:
         """Return the expected value of a report for an answer in each bin, shape (..., bins).
 
-        ``values`` contains a value for each symbol.
+        ``values`` contains one value per symbol.
         """
         at_inputs = self.law.expectations(values)
         if self.is_of_points:
@@ -138,13 +139,13 @@ class Histogram:
         return variance
 
     def at_most(self, shares: Floats, answers: Floats) -> Floats:
-        """Return, for each given answer, the share of people whose answer is at most as large.
+        """Return the share of people with an answer of at most x, for each x in ``answers``.
 
         Answers are assumed to be spread evenly within each bin.
 
         Args:
             shares: the shares of the bins, shape (bins,).
-            answers: the answers to compare with, within the number's range, shape (answers,).
+            answers: the values of x, within the number's range, shape (answers,).
 
         """
         sums = np.append(0.0, np.cumsum(shares))
@@ -161,11 +162,10 @@ class Histogram:
         return float(up_to - below + at_start)
 
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
-        """Return the quantiles for the given shares of the bins, shape (..., probabilities).
+        """Return quantiles of the answers, shape (..., probabilities).
 
-        Answers are assumed to be spread evenly within each bin. If bins are single answers, the
-        quantile for a probability such as 0.5 is the smallest answer x for which at least this
-        share of all answers are at most x.
+        Answers are assumed to be spread evenly within each bin. If bins are single answers, a
+        quantile is the smallest answer x with a cumulative share of at least the probability.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]
@@ -181,12 +181,12 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """The two histograms that are fitted to the same tally.
+    """Two histograms fitted to the same tally.
 
     Attributes:
         smoothed: the smoothed shares of the bins, shape (bins,).
-        likeliest: the maximum-likelihood shares, without smoothing, shape (bins,). The fit may have
-            ended before it reached the maximum.
+        likeliest: the maximum-likelihood shares, shape (bins,). The fit may have ended before the
+            maximum.
 
     """
 
@@ -195,18 +195,15 @@ class Fit:
 
 
 def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
-    """Return the histograms fitted to one tally, or None if it has no reports."""
+    """Return the histograms fitted to one tally, or None if the tally has no reports."""
     (fit,) = fits_of(histogram, [counts])
     return fit
 
 
 def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | None]:
-    """Yield the histograms fitted to each tally, or None for a tally that has no reports.
+    """Yield the histograms fitted to each tally, or None for a tally without reports.
 
-    Args:
-        histogram: the bins, and the probability of each symbol for each bin.
-        tallies: the count of each symbol in each tally, each of shape (symbols,).
-
+    ``tallies`` contains the symbol counts of each tally, each of shape (symbols,).
     """
     left = iter(tallies)
     while batch := [*islice(left, AT_ONCE)]:
@@ -218,7 +215,7 @@ def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | N
 def _together(histogram: Histogram, counts: Counts) -> list[Fit]:
     """Return the histograms fitted to several tallies.
 
-    ``counts`` has shape (tallies, symbols), and each tally has at least one report.
+    ``counts`` has shape (tallies, symbols). Each tally has at least one report.
     """
     frequencies = counts / counts.sum(axis=-1, keepdims=True)
     smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
@@ -236,11 +233,10 @@ def shares_of(
 
     Args:
         histogram: the bins, and the probability of each symbol for each bin.
-        frequencies: the frequencies of the symbols, with sum 1 for each tally; shape (...,
-            symbols).
+        frequencies: the frequencies of the symbols, shape (..., symbols). Each tally's frequencies
+            have the sum 1.
         smooth: whether to smooth the shares after each step.
-        start: the shares to start from, near the expected result, shape (bins,). None to start from
-            equal shares.
+        start: the shares to start from, shape (bins,). None starts from equal shares.
 
     """
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
@@ -268,7 +264,7 @@ def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: b
 
 
 def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: bool) -> Floats:
-    """Return the shares after one more step of expectation maximization, shape (..., bins)."""
+    """Return the shares after one step of expectation maximization, shape (..., bins)."""
     reached = shares * law.expectations(frequencies / law.symbol_law(shares))
     return smoothed(reached) if smooth else reached
 
@@ -280,9 +276,9 @@ def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
 
 
 def smoothed(shares: Floats) -> Floats:
-    """Return shares of which each bin has passed a quarter to each neighboring bin.
+    """Return the shares after each bin has passed a quarter of its share to each neighboring bin.
 
-    The first and the last bin have only one neighbor, and keep the other quarter.
+    The first and last bins have only one neighbor and keep the other quarter.
     """
     result, quarters = shares / 2, shares / 4
     result[..., 1:] += quarters[..., :-1]
@@ -293,11 +289,11 @@ def smoothed(shares: Floats) -> Floats:
 
 
 def possible(far: Floats, reached: Floats) -> Floats:
-    """Correct extrapolated shares to be above 0 and to have the sum 1.
+    """Correct extrapolated shares: each share becomes positive, and their sum becomes 1.
 
     Args:
-        far: the extrapolated shares, of which some may be negative.
-        reached: the shares after the last step before the extrapolation.
+        far: the extrapolated shares. Some may be negative.
+        reached: the shares before the extrapolation.
 
     """
     result = np.maximum(far, LEAST_OF_A_STEP * reached)
@@ -306,9 +302,9 @@ def possible(far: Floats, reached: Floats) -> Floats:
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return an estimate of the shares after very many steps, from the results of two steps.
+    """Return an estimate of the shares after very many steps, computed from two steps.
 
-    It is exact if each step is shorter than the previous one by the same factor.
+    The estimate is exact if each step is shorter than the previous step by the same factor.
 
     Args:
         shares: the shares before both steps.

@@ -1,33 +1,35 @@
-"""Maximum-likelihood shares, which are the valid shares that make a tally most likely.
+"""Maximum-likelihood shares: the shares that make a tally most likely.
 
-Shares are valid if they are at least 0 and add up to 1. The set of all valid shares is called the
-simplex. Maximum-likelihood shares near 0 or 1 are biased. Reports therefore show them under a
-separate name, in addition to the unbiased estimates.
+Valid shares are at least 0 and add up to 1. The set of valid shares is the simplex.
+Maximum-likelihood shares near 0 or 1 are biased, so reports name them separately from the unbiased
+estimates.
 
-If every symbol supports only the value that it names, the solution is computed exactly. By the
-Karush-Kuhn-Tucker conditions, the share of a value is a linear function of its count, or 0 if the
-count is below a certain level, as in water-filling (Boyd & Vandenberghe 2004, "Convex
-optimization", example 5.2). For other channels, an iterative search, here called a climb, finds the
-solution. It starts at the shares on the simplex that are nearest to the unbiased estimates.
+**Exact solution.** If every symbol supports only the value that it names, the solution has a closed
+form. By the Karush-Kuhn-Tucker conditions, a share is a linear function of its count, or 0 if the
+count is below a level (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2,
+water-filling).
 
-Many tallies are processed together. The climb needs only two linear maps of the channel,
-`symbol_law` and `expectations`. The method is accelerated projected gradients (Beck & Teboulle
-2009, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", section 4,
-with backtracking; restarts as in O'Donoghue & Candes 2015, section 3.2). If all symbols are about
-equally likely, the log-likelihood has almost the same curvature in all directions. Gradient methods
-are then fast, whereas expectation maximization would need about 1 / (p - q)**2 rounds, even if
-accelerated. (A report supports its true answer with probability p, and another value with
-probability q.)
+**Climb.** For other channels, an iterative search finds the solution. The code calls this search a
+climb. It starts at the valid shares nearest to the unbiased estimates. The method is accelerated
+projected gradients:
 
-The climb stops when the log-likelihood is within k * `SLACK` of its maximum, for k shares. An upper
-bound on the maximum shows when this is the case. Give each symbol a ratio: its frequency in the
-tally, divided by its probability under the shares found so far. For each value, take the expected
-ratio of the symbol that a device with this value reports. Let r be the largest of these
-expectations, and n the number of reports. Because the log-likelihood is concave, no other shares
-have a log-likelihood that is higher by more than n * (r - 1) (Lindsay 1983, "The geometry of
-mixture likelihoods", theorem 4.1).
+* Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding algorithm for linear inverse
+  problems", section 4, with backtracking.
+* O'Donoghue & Candes 2015, section 3.2, for restarts.
 
-Arrays have one row for each tally. A single number for each tally has shape (tallies, 1).
+Gradient methods are fast here because the log-likelihood has almost the same curvature in all
+directions if all symbols are about equally likely. Expectation maximization would need about 1 / (p
+- q)**2 rounds, even if accelerated. Here, p and q are the probabilities that a report supports its
+true value and another value.
+
+**End of a climb.** The climb of k shares ends when the log-likelihood is within k * `SLACK` of its
+maximum. An upper bound on the maximum shows this (Lindsay 1983, "The geometry of mixture
+likelihoods", theorem 4.1). The ratio of a symbol is its frequency in the tally divided by its
+probability under the current shares. Let r be the largest expected ratio that any value leads to,
+and n the number of reports. The log-likelihood is concave, so the maximum exceeds the current
+log-likelihood by at most n * (r - 1).
+
+Arrays have one row per tally. A single number per tally has shape (tallies, 1).
 """
 
 from __future__ import annotations
@@ -45,44 +47,44 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""A climb of k shares may end when the log-likelihood is within k times this number of its maximum.
-The resulting error of a share is about 4% of its standard error.
+"""A climb of k shares may end within k times this number of the maximum log-likelihood. The
+resulting error of a share is about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
-"""The rounding error of a log-likelihood per report that is computed with 64-bit floats. A climb
-may always end when the log-likelihood is within this number times n of its maximum.
+"""The rounding error of a log-likelihood per report, in 64-bit floats. A climb may always end
+within n times this number of the maximum log-likelihood of n reports.
 """
 
 MAX_ROUNDS = 1000
-"""The maximum number of rounds of a climb. A few dozen rounds are usual. If a tally is unlikely in
-every population, a climb may end after this number of rounds. It then returns the most likely
-shares so far.
+"""The maximum number of rounds of a climb. A few dozen are usual.
+
+A climb may reach this limit if the tally is unlikely in every population. The climb then returns
+the most likely shares so far.
 """
 
 GROWTH = 1.1
-"""The factor by which the step grows after each successful round. The curvature may have become
-smaller, which allows longer steps.
+"""The factor by which the step grows after each successful round. If the curvature has decreased,
+longer steps are possible.
 """
 
 
 class _Climb(NamedTuple):
-    """The state of each tally's climb.
+    """The state of each tally's climb. All log-likelihoods are per report.
 
     Attributes:
         frequencies: the frequencies of the tally's symbols, with sum 1.
-        slack: the climb ends once the log-likelihood per report is this close to its upper bound.
+        slack: the climb ends once ``bound`` exceeds ``value`` by at most this number.
         best: the most likely shares so far.
         law: the probabilities of the symbols under ``best``.
-        value: the log-likelihood per report of ``best``.
-        ahead: the shares that the next step starts from, with sum 1. They continue the last step
-            beyond ``best``, so some may be below 0.
-        value_ahead: the log-likelihood per report of ``ahead``.
-        slope: the gradient of the log-likelihood per report at ``ahead``.
-        bound: an upper bound on the log-likelihood per report of any shares.
+        value: the log-likelihood of ``best``.
+        ahead: the shares that the next step starts from, with sum 1. They extend the last step
+            beyond ``best``, so some may be negative.
+        value_ahead: the log-likelihood of ``ahead``.
+        slope: the gradient of the log-likelihood at ``ahead``.
+        bound: an upper bound on the log-likelihood of all shares.
         step: the length of the next step along the slope.
-        momentum: the number t in Beck & Teboulle, which determines how far beyond ``best`` the next
-            step starts.
+        momentum: the number t in Beck & Teboulle. It determines how far ``ahead`` is from ``best``.
 
     """
 
@@ -99,7 +101,7 @@ class _Climb(NamedTuple):
     momentum: Floats
 
     def selected(self, rows: NDArray[np.bool_ | np.int64]) -> _Climb:
-        """Return the state of the climbs of some tallies, which ``rows`` selects."""
+        """Return the state of the climbs that ``rows`` selects."""
         return _Climb(*(part[rows] for part in self))
 
 
@@ -108,8 +110,8 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
     Args:
         operators: the distribution of the channel's symbols, as two linear maps.
-        counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
-        start: the shares on the simplex to start from, shape (..., k).
+        counts: the count of each symbol, shape (..., m). Each tally has at least one report.
+        start: the valid shares to start from, shape (..., k).
 
     """
     result = start.reshape(-1, start.shape[-1]).copy()
@@ -126,12 +128,9 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
 
 def slack(inputs: int, reports: int | Counts) -> Floats:
-    """Return how far below its maximum the log-likelihood may be when a climb ends.
+    """Return the allowed distance of the log-likelihood from its maximum at the end of a climb.
 
-    Args:
-        inputs: the number of shares.
-        reports: the number of reports in the tally, or in each tally.
-
+    ``inputs`` is the number of shares. ``reports`` is the number of reports in each tally.
     """
     allowed: Floats = np.maximum(SLACK * inputs, ROUNDING * reports)
     return allowed
@@ -186,11 +185,11 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 
 
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the shares after a step, the symbols' probabilities, the value, and the step.
+    """Return the shares after a step, the symbols' probabilities, the log-likelihood, and the step.
 
-    The value is the log-likelihood per report. The step is halved until the value is at least that
-    of a parabola with the slope at the start and the curvature -1 / step. A sufficiently short step
-    always meets this condition.
+    The log-likelihood is per report. The step is halved until the log-likelihood reaches a parabola
+    with the slope at the start and the curvature -1 / step. A short enough step always reaches the
+    parabola.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -229,21 +228,19 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities (inputs times symbols) in a table, which then takes 1 MB.
+"""The maximum number of probabilities (inputs times symbols) in a table. This table takes 1 MB.
 With more probabilities, the transforms of the channel's inverse are faster than a table.
 """
 
 REMEMBERED = 16
-"""The number of tables in the cache. All windows of a metric need the same table."""
+"""The number of tables in the cache. All windows of a metric use the same table."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """Return the most likely shares, shape (..., k).
 
-    Args:
-        inverse: the inverse of the channel.
-        counts: the count of each symbol, shape (..., m). Each tally has at least one count above 0.
-
+    ``counts`` contains the count of each symbol, shape (..., m). Each tally has at least one
+    report.
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)
@@ -260,7 +257,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
 
 @lru_cache(maxsize=REMEMBERED)
 def _written_out(inverse: Inverse, inputs: int) -> ChannelLaw:
-    """Return a channel's distribution as a table, which is cached for other rounds and windows."""
+    """Return a channel's distribution as a table, cached for other rounds and windows."""
     return TableLaw(inverse.symbol_law(np.eye(inputs)))
 
 
