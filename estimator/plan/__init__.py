@@ -1,5 +1,5 @@
-"""Plans, which are made before any data is collected.
+"""Plans, made before any data is collected.
 
-A plan predicts how large the errors will be for a given number of devices. It also bounds how much
-reports and published tallies reveal about a device, and can divide a budget among metrics.
+A plan predicts errors for a number of devices. It bounds what reports and published tallies reveal
+about a device. It can also divide a budget among metrics.
 """

@@ -1,25 +1,25 @@
-"""Divide a total epsilon among metrics in a way that minimizes the largest error.
+"""Divide a total epsilon among metrics so that the largest error is as small as possible.
 
-Each metric has a target for its error, and an error is measured as a multiple of its target. For
-instance, suppose that two errors are 3 and 2 points, and their targets are 2 and 1 points. The
-errors are then 1.5 and 2 times their targets. The larger of these multiples, 2, is minimized.
+Each metric has a target error. The search minimizes the largest ratio of error to target. For
+example, errors of 3 and 2 points with targets of 2 and 1 points have the ratios 1.5 and 2, so the
+largest ratio is 2.
 
-The error of a metric with shares is the standard error of a share if all shares are equal. The
-error of any other metric is the standard error of its mean in the worst population. The squared
-error has two parts. One is the variance of the answers themselves. The other is the variance that
-the channel's noise adds. It decreases with epsilon almost like e**epsilon / (e**epsilon - 1)**2.
-This formula is exact for randomized response, and for subset selection of many values (Ye & Barg
-2018, theorem III.1).
+For a metric with shares, the error is the standard error of a share if all shares are equal. For
+other metrics, the error is the standard error of the mean in the worst population. The squared
+error is the variance of the answers plus the variance of the channel's noise. The noise decreases
+with epsilon almost like e**epsilon / (e**epsilon - 1)**2. This formula is exact for randomized
+response, and for subset selection of many values (Ye & Barg 2018, theorem III.1).
 
-The search works in rounds. It builds each metric's channel at one epsilon, and measures its noise.
-The formula extends this noise to a curve, which approximates the metric's error at every other
-epsilon. Bisection then finds the epsilons that use up the total and make all errors the same
-multiple of their targets. The next round starts from these epsilons. The search ends when the
-epsilons no longer change.
+Each round of the search has three steps:
 
-With ``strategy = "sample"``, a device answers only some of the questions in a window. Fewer devices
-then answer each question, but with a larger epsilon. The search tries every number of answers per
-window.
+1. Build each metric's channel at the current epsilon and measure the noise.
+2. Extend the noise to a curve over epsilon by the formula above.
+3. Bisect for the epsilons that use up the total and give all metrics the same ratio.
+
+The search ends when the epsilons no longer change.
+
+With ``strategy = "sample"``, a device answers only some metrics in a window. Each metric then has
+fewer reports with a larger epsilon. The search tries every number of answers per window.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
 
 LOST = 1 + 2.0**-44
-"""The factor by which an epsilon is multiplied before it is rounded down to `DIGITS` digits.
+"""A factor applied to an epsilon before it is rounded down to `DIGITS` digits.
 
-Without the factor, a float just below 2 would be written as 1.99999. The factor is so close to 1
-that it cannot hide a real excess over the total.
+Without the factor, a float just below 2 would become 1.99999. The factor is too close to 1 to hide
+a real excess over the total.
 """
 
 DIGITS = 6
@@ -63,29 +63,27 @@ DIGITS = 6
 """
 
 HIGHEST: Final = 2.0**64
-"""The largest multiple of a target that the search considers. The smallest is its inverse."""
+"""The largest ratio of error to target that the search considers. The smallest is 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
-"""The number of bisection steps. They determine the multiple of the targets as precisely as a float
-can represent it.
-"""
+"""The number of bisection steps. They determine the ratio to the last bit of a float."""
 
 RESOLVED: Final = 2.0**-100
-"""The least noise that is assumed, as a fraction of a metric's variance. It prevents divisions by
-zero. At every valid epsilon, the noise is larger.
+"""The least noise that a curve assumes, as a fraction of a metric's variance. It prevents divisions
+by zero. At every valid epsilon, the noise is larger.
 """
 
 ROUNDS: Final = 8
 """The maximum number of rounds of the search. Four are usual.
 
-A search needs more rounds only if it alternates between two designs of a mechanism. This happens if
-each design leads to an epsilon at which the other design is better.
+More rounds are needed only if the search alternates between two designs of a mechanism. Each design
+then leads to an epsilon at which the other design is better.
 """
 
 STILL: Final = 1e-4
-"""The largest relative change between two rounds for which an epsilon counts as unchanged.
+"""The largest relative change of an epsilon between two rounds that counts as no change.
 
-If an epsilon changes by this fraction, the error changes by about the same fraction.
+The error changes by about the same fraction as the epsilon.
 """
 
 
@@ -106,14 +104,14 @@ class AllocatedMetric(Record, frozen=True):
 
 
 class LargestError(Record, frozen=True):
-    """The largest error before and after the allocation, as a multiple of its target."""
+    """The largest ratio of error to target, before and after the allocation."""
 
     before: float
     after: float
 
 
 class AnswersInWindow(Record, frozen=True):
-    """The number of questions that a device answers in a window, or None if it answers all."""
+    """The number of metrics that a device answers in a window, or None if it answers all."""
 
     before: Annotated[int | None, says("the number in the registry.")]
     after: Annotated[int | None, says("the recommended number.")]
@@ -136,12 +134,11 @@ class _Candidate:
     """The metrics of a registry at given epsilons.
 
     Attributes:
-        metrics: the metrics. Each has the channel that it would have at its epsilon.
-        answers: the number of questions that a device answers in a window, or None for all.
+        metrics: the metrics, with their channels at these epsilons.
+        answers: the number of metrics that a device answers in a window, or None for all.
         variances: the variance of each metric's figure from a single report, shape (metrics,).
         errors: the standard error of each metric with a single device, shape (metrics,).
-        texts: the epsilons as they would be written in the registry. Empty if they are the
-            registry's own epsilons.
+        texts: the epsilons as TOML numbers. Empty for the registry's own epsilons.
 
     """
 
@@ -153,7 +150,7 @@ class _Candidate:
 
     @classmethod
     def from_metrics(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
-        """Compute the variances and errors of some metrics, and return a candidate."""
+        """Compute the variances and errors of the metrics."""
         variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else min(1.0, answers / len(metrics))
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
@@ -162,15 +159,16 @@ class _Candidate:
 def allocate(
     text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
 ) -> Allocation:
-    """Return the epsilons that minimize the largest multiple of a target (see the module).
+    """Return the epsilons that minimize the largest ratio of error to target (see the module).
 
     Args:
         text: the registry's TOML.
-        total_nanos: the total epsilon, in billionths, of all reports in a window of the budget.
+        total_nanos: the total epsilon of a device's reports in a window of the budget, in
+            billionths.
         target_errors: the target standard error of each metric. Metrics that are not listed keep
             their epsilons.
         devices: the number of devices.
-        name: the name of the registry's file, which the patch contains.
+        name: the name of the registry's file, for the patch.
 
     Raises:
         PlanError: if the total exceeds a ceiling, or if nothing can be allocated.
@@ -202,15 +200,15 @@ def allocate(
 
 
 def cost(metric: Metric, registry: Registry) -> int:
-    """Return the epsilon, in billionths, that a metric's reports cost in a window of the budget."""
+    """Return the epsilon of a metric's reports in a window of the budget, in billionths."""
     return IN_WINDOW[registry.budget.window][metric.window] * metric.epsilon_nanos
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the cost of a window's reports if each has the lowest allowed epsilon, in billionths.
+    """Return the cost of a window's reports at the lowest allowed epsilons, in billionths.
 
-    With ``sample``, a device may answer only one question in a window. The result is then the cost
-    of the question with the most reports.
+    With ``sample``, a device may answer only one metric per window. The result is then the cost of
+    the metric with the most reports.
     """
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)
@@ -218,7 +216,7 @@ def _least_cost(names: Sequence[str], registry: Registry) -> int:
 
 
 def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
-    """Yield one candidate per round. It is usually better than the candidate before it."""
+    """Yield one candidate per round. Each is usually better than the previous candidate."""
     registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):
@@ -233,9 +231,9 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the number of answers per window and the epsilons that minimize the largest error.
+    """Return the number of answers per window and the epsilons that minimize the largest ratio.
 
-    The number is None if a device answers all questions.
+    The number is None if a device answers all metrics.
     """
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
@@ -282,7 +280,7 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of a single report if it had no noise, and if all shares were equal."""
+    """Return the variance of a single report without noise, if all shares are equal."""
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -309,11 +307,7 @@ class Candidates:
         return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
 
     def at(self, name: str, epsilon: str) -> Metric:
-        """Return the metric with the channel that it would have at another epsilon.
-
-        Args:
-            name: the name of the metric.
-            epsilon: the epsilon as it would be written in the registry.
+        """Return the metric with its channel at another epsilon, written as a TOML number.
 
         Raises:
             PlanError: if no channel can have this epsilon.
@@ -339,14 +333,14 @@ class Candidates:
 
 
 def written(epsilon: float) -> str:
-    """Return an epsilon as text for a registry, rounded down to `DIGITS` significant digits."""
+    """Return an epsilon as TOML, rounded down to `DIGITS` significant digits."""
     number = Decimal(epsilon * LOST)
     last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
     return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
 
 
 def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None) -> str:
-    """Return the text of a registry with its epsilons replaced.
+    """Return the text of a registry with new epsilons.
 
     Args:
         text: a valid registry in TOML, in any notation for tables.
@@ -363,13 +357,13 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
 
 
 def diff(name: str, before: str, after: str) -> str:
-    """Return a unified diff that the command ``patch`` applies to the file with this name."""
+    """Return a unified diff that the command ``patch`` applies to the file ``name``."""
     lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
-    """Set a value in a TOML document, and keep the spaces and the comment on its line."""
+    """Set a value in a TOML document. Keep the spaces and the comment on its line."""
     *tables, key = keys
     table = document
     for name in tables:
@@ -383,9 +377,9 @@ class Curves:
 
     Attributes:
         targets: the target standard errors, in the metrics' units.
-        floor: the variance of one report if it were not perturbed, in squared units.
-        noise: the variance that perturbation adds, multiplied by 4 sinh(epsilon / 2)**2. A curve
-            treats this product as constant.
+        floor: the variance of one report without noise, in squared units.
+        noise: the variance of the noise, multiplied by 4 sinh(epsilon / 2)**2. A curve treats this
+            product as constant.
         most: the largest epsilon that each metric may have.
         reports: the number of reports on each metric in a window of the budget.
 
@@ -398,11 +392,11 @@ class Curves:
     reports: Floats
 
     def epsilons(self, multiple: float, part: float) -> Floats:
-        """Return the epsilon at which each metric's error is a given multiple of its target.
+        """Return the epsilons at which each metric has the same ratio of error to target.
 
         Args:
-            multiple: the multiple of the targets.
-            part: the fraction of devices that answer a question in a window.
+            multiple: the ratio of error to target.
+            part: the fraction of devices that answer a metric in a window.
 
         """
         left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
@@ -410,11 +404,11 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest multiple of the targets that a total allows, and the epsilons.
+        """Return the smallest ratio of error to target that a total allows, and the epsilons.
 
         Args:
-            total: the total epsilon of all reports in a window.
-            answers: the number of questions that a device answers in a window, or None for all.
+            total: the total epsilon of a device's reports in a window.
+            answers: the number of metrics that a device answers in a window, or None for all.
 
         """
         part = 1.0 if answers is None else answers / self.targets.size

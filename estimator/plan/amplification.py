@@ -1,22 +1,19 @@
 """The privacy loss of a report for users who trust the collector to publish only its tally.
 
-The *local* epsilon of a report limits what anybody who reads this report can learn. If the
-collector publishes only the tally of a closed window, the report also hides among the other reports
-in the tally. This effect is called amplification. The published tally then satisfies (epsilon,
-delta)-differential privacy with a far smaller epsilon, which is called *central*. The central
-epsilon is valid only under the following assumptions, which cannot be checked from the tally:
+The *local* epsilon of a report limits what a reader of this report can learn. If the collector
+publishes only the tally of a closed window, the other reports also hide the report. This effect is
+called amplification. The published tally then satisfies (epsilon, delta)-differential privacy with
+a far smaller epsilon, called *central*. The central epsilon requires three assumptions. None of
+them can be checked from the tally:
 
-* The collector, and everybody who can read its store, publish only tallies of closed windows. If an
-  open window's tally were published twice, the difference between the two versions would contain
-  only a few reports.
-* The counted reports are honest, which means that the channel randomized them with coins that
-  nobody else knows. An attacker who fabricates reports can subtract them from the tally,
-  so such reports must not be counted (see ``dishonest``).
+* The collector, and everyone who can read its store, publish only tallies of closed windows. The
+  difference of two versions of an open window's tally would contain only a few reports.
+* The counted reports are honest: the channel randomized them with coins that nobody else knows. An
+  attacker can subtract fabricated reports from the tally, so ``dishonest`` must count them.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss.
 
-All results are for one window. If a device reports in several windows, its losses add up, as in
-`composed`.
+All results are for one window. The losses of a device in several windows add up, as in `composed`.
 """
 
 from __future__ import annotations
@@ -35,8 +32,8 @@ STEP = 2.0**-20
 """The maximum relative excess of `shuffled_epsilon` over the smallest valid epsilon."""
 
 MOST_STEPS = 20
-"""The maximum number of steps in `_enclosed`, before bisection takes over. With 1,000 or more
-reports, eight steps are usual.
+"""The maximum number of steps in `_enclosed` before bisection takes over. Eight steps are usual for
+1,000 or more reports.
 """
 
 
@@ -48,9 +45,9 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
     Args:
         reports: the number of reports in the tally, at least 1.
         blanket: the privacy blanket of the channel that randomized the reports.
-        delta: the delta, from 0 to 1. If it is 2**-100 or less, no amplification can be proved.
-        dishonest: the number of reports that may be fabricated or otherwise known to an attacker.
-            The victim's own report is assumed to be honest.
+        delta: the delta, from 0 to 1. If delta is 2**-100 or less, no amplification can be proved.
+        dishonest: the number of reports that may be fabricated or known to an attacker. The
+            victim's own report is assumed to be honest.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.
@@ -74,17 +71,16 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return an epsilon that is too small for the delta, and a slightly larger one that is enough.
+    """Return an epsilon that is too small for the delta, and a slightly larger one that suffices.
 
-    The logarithm of delta is nearly a linear function of the square of epsilon. The search
-    therefore uses the method of false position, in the variant called the Illinois method (Dowell &
-    Jarratt 1971, "A modified regula falsi method"). Bisection would need two or three times as many
-    steps.
+    The logarithm of delta is nearly linear in the square of epsilon. The search therefore uses
+    false position (the Illinois method, Dowell & Jarratt 1971, "A modified regula falsi method").
+    Bisection needs two to three times the steps.
 
     Args:
-        shuffled: the distribution of the tally, which implies a delta for each epsilon.
+        shuffled: the distribution of the tally. It implies a delta for each epsilon.
         delta: the requested delta, from 0 to 1.
-        at_zero: the delta for an epsilon of 0. It must exceed the requested delta.
+        at_zero: the delta at epsilon 0, larger than the requested delta.
 
     """
     target = math.log(max(delta, UNDERFLOW))
@@ -111,14 +107,13 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the total epsilon of several tallies for a given delta, rounded up.
 
-    The tallies may, for example, belong to the metrics in one upload. Each metric is tallied
-    separately, so its reports are also shuffled separately. The losses of a device add up over all
-    tallies (Dwork & Roth 2014, theorem 3.16), regardless of which metrics the device answered. Each
-    tally gets an equal part of delta.
+    Each metric is tallied separately, so its reports are shuffled separately. The losses of a
+    device add up over all tallies (Dwork & Roth 2014, theorem 3.16). They add up regardless of
+    which metrics the device answered. Each tally gets an equal part of delta.
 
-    If whole uploads were published in random order, the local epsilons in an upload would add up
-    *before* the amplification. The total, ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum),
-    delta)``, is usually much larger than this function's result.
+    If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
+    amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.
+    This total is usually much larger.
 
     Args:
         tallies: for each tally, the number of honest reports and the blanket of its channel.
@@ -133,16 +128,17 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     """Return a tally's epsilon and delta, rounded up, if nobody knows which devices were selected.
 
     The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
-    Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem is about a sample
-    of fixed size that is drawn without replacement, and about data sets that differ in one answer.
-    It applies here if each device tosses a secret coin whose probability does not depend on the
-    device's answers. All sets of selected devices that have the same size are then equally likely.
+    Gaboardi 2018, "Privacy amplification by subsampling", theorem 9).
+
+    The theorem assumes a sample of fixed size, drawn without replacement, and data sets that differ
+    in one answer. The theorem applies if each device tosses a secret coin with a probability that
+    does not depend on the answers. All sets of selected devices of the same size are then equally
+    likely.
 
     Args:
         epsilon: the epsilon of the tally for an attacker who knows the selected devices.
         delta: the delta of the tally for this attacker.
-        rate: the number of selected devices divided by the number of devices that tossed the coin,
-            from 0 to 1. This is approximately the coin's probability of selecting a device.
+        rate: the fraction of devices that were selected, from 0 to 1.
 
     Raises:
         ValueError: if the rate is not between 0 and 1.
@@ -162,8 +158,8 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
         reports: as for `shuffled_epsilon`.
         blanket: as for `shuffled_epsilon`.
         dishonest: as for `shuffled_epsilon`.
-        tail: the total probability of the values that are ignored at each end of a sum's
-            distribution. It is added to delta.
+        tail: the total probability that is ignored at each end of a sum's distribution. The ignored
+            probability is added to delta.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.
@@ -179,11 +175,11 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
     """Return the central privacy loss from a metric's tally for a given delta.
 
-    Returns:
-        The central loss. The result is None if there are no reports. It is also None for an open
-        window, because its tally will be read again, and for a channel with its own delta, because
-        no amplification is proved for such a channel.
+    Return None in three cases:
 
+    * There are no reports.
+    * The window is open, so its tally will be read again.
+    * The channel has its own delta. No amplification is proved for such channels.
     """
     if not closed or reports == 0 or metric.delta > 0:
         return None
@@ -192,14 +188,14 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 @lru_cache(maxsize=2**12)
 def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
-    """Return the cached `shuffled_epsilon`, because the same windows are often shown again."""
+    """Return `shuffled_epsilon`, cached because the same windows are often shown again."""
     return shuffled_epsilon(reports, blanket, delta)
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
     """Return the total privacy loss of a device that reports in all of these closed tallies.
 
-    If a channel has its own delta, its report counts with its full epsilon and delta, without
+    A report from a channel with its own delta counts with its full epsilon and delta, without
     amplification.
 
     Args:
@@ -207,7 +203,7 @@ def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | N
         delta: the total delta of all tallies.
 
     Returns:
-        The total loss. None if the channels' own deltas add up to the given delta or more.
+        The total loss. None if the channels' own deltas add up to at least ``delta``.
 
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]

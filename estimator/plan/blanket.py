@@ -1,63 +1,64 @@
-"""An upper bound on what a tally reveals about one report, computed from the *privacy blanket*.
+"""An upper bound on what a tally reveals about one report, from the *privacy blanket*.
 
-The blanket of a channel assigns to each symbol its smallest probability over all answers. The sum
-of these probabilities is gamma. For instance, consider a question with the answers yes and no at
-epsilon ln 3. The true answer is sent with probability 3/4, and the other with probability 1/4. The
-smallest probability of each symbol is therefore 1/4, and gamma is 1/2. Every report can be regarded
-as drawn in two steps. With probability gamma, the symbol is drawn from the blanket, whatever the
-answer. Otherwise, it is drawn from a distribution that depends on the answer.
+**Blanket.** The blanket of a channel assigns each symbol its smallest probability over all answers.
+Gamma is the sum of these probabilities. For example, consider randomized response for yes and no at
+epsilon ln 3. The device sends the true answer with probability 3/4 and the other answer with
+probability 1/4. Each symbol's smallest probability is 1/4, and gamma is 1/2. Every report can be
+seen as drawn in two steps. With probability gamma, the symbol comes from the blanket, whatever the
+answer. Otherwise, the symbol comes from a distribution that depends on the answer.
 
-One of the n reports in a tally is the victim's. An observer wants to find out which of two answers
-the victim gave. Let R0 and R1 be the distributions of the victim's symbol for these two answers, u
-= R0 / blanket and v = R1 / blanket. Assume that the observer even knows all other reports that are
-not drawn from the blanket. The remaining reports still hide the victim's report. For this observer,
-the hockey-stick divergence at an epsilon is E[max(0, W_1 + ... + W_n)] / n. The W are independent.
-Each is 0 with probability 1 - gamma. Otherwise, it is the value of u - e^epsilon v at a symbol
-drawn from the blanket. The divergence of the tallies is at most this value, which is therefore a
-valid delta (Balle, Bell, Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO,
-section 5). No other decomposition of the reports gives a smaller bound (Su et al. 2025,
-"Decomposition-based optimal bounds for privacy amplification via shuffling", arXiv 2504.07414). The
-bound remains valid if the blanket is replaced by any smaller one.
+**Bound.** One of the n reports is the victim's. An observer wants to learn which of two answers the
+victim gave. Let R0 and R1 be the distributions of the victim's symbol for these answers, u = R0 /
+blanket and v = R1 / blanket. Assume that the observer knows all other reports that do not come from
+the blanket. The reports from the blanket still hide the victim's report. Let W_1, ..., W_n be
+independent. Each W is 0 with probability 1 - gamma. Otherwise, W is u - e^epsilon v at a symbol
+drawn from the blanket. The hockey-stick divergence of the tallies at epsilon is at most E[max(0,
+W_1 + ... + W_n)] / n, so this value is a valid delta (Balle, Bell, Gascon & Nissim 2019, "The
+privacy blanket of the shuffle model", CRYPTO, section 5). No other decomposition of the reports
+gives a smaller bound (Su et al. 2025, "Decomposition-based optimal bounds for privacy amplification
+via shuffling", arXiv 2504.07414). The bound remains valid for any smaller blanket.
 
-The worst pair of answers follows from convexity. Let r = e^lambda be the largest ratio of a
-symbol's probabilities for two answers. Then u and v lie between 1 and r, so each point (u, v) is a
-mixture of the corners of a square. There are three kinds of corners. (r, 1) and (1, r) are *apart*,
-with a total weight of |u - v| / (r - 1). (r, r) is *both*, and (1, 1) is *neither*. W is linear in
-u and v, and max(0, .) is convex, so the corners reveal at least as much as the points (Jensen's
-inequality). Since R0 and R1 each sum to 1, three numbers determine all weights:
+**Corners.** Let r = e^lambda be the largest ratio of a symbol's probabilities for two answers. Then
+u and v lie between 1 and r, so each point (u, v) is a mixture of the corners of a square:
 
-* a, the weight of (r, 1), which is also the weight of (1, r): the total variation distance of R0
-  and R1, divided by r - 1;
+* (r, 1) and (1, r) are *apart*. Their total weight is |u - v| / (r - 1).
+* (r, r) is *both*.
+* (1, 1) is *neither*.
+
+W is linear in u and v, and max(0, .) is convex. By Jensen's inequality, the corners reveal at least
+as much as the points. R0 and R1 each sum to 1, so three numbers determine all weights:
+
+* a, the weight of (r, 1), and also the weight of (1, r): the total variation distance of R0 and R1,
+  divided by r - 1;
 * the weight of both: s - a, with s = (1 - gamma) / (r - 1);
 * the weight of neither: gamma - s - a.
 
-If a increases, weight moves from *both* and *neither* to the two corners that are apart. W is
-larger at one of these corners and smaller at the other, while its mean does not change. Such a
-mean-preserving spread increases the bound. The worst pair is therefore the pair with the largest
-total variation distance. If this distance is unknown, the largest a is used for which no weight is
-negative. Some answers are encoded as one of several inputs, which is drawn at random. The
-distribution of such an answer's symbol is a mixture, and the total variation distance of two
-mixtures does not exceed that of the worst pair of inputs.
+**Worst pair.** A larger a moves weight from *both* and *neither* to the corners that are apart. W
+is larger at one of these corners and smaller at the other, and its mean does not change. Such a
+mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
+total variation distance. If this distance is unknown, a is the largest value that leaves no weight
+negative. Some answers are encoded as a random input. The symbol of such an answer has a mixture
+distribution. The total variation distance of two mixtures is at most the distance of the worst pair
+of inputs.
 
-If a channel's blanket is unknown, max(R0, R1) / r is used as a lower bound. Then u or v is r. By
-the same argument, all weight is apart in the worst case, and a = 1 / (r + 1). Randomized response
-is this worst case, and is therefore the worst of all channels with the same epsilon.
+**Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for it. Then u or v
+is r. By the same argument, all weight is apart in the worst case, and a = 1 / (r + 1). This worst
+case is randomized response, so no channel with the same epsilon is worse.
 
-Let K be the number of reports that are drawn from one of the two corners that are apart. Each of
-them is at the corner (r, 1) with probability one half. N is the number of reports at this corner. G
-is the number of reports in *neither*, plus r times the number of reports in *both*. For x =
-e^epsilon, the sum of all W is (r - 1) (x + 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G).
+**Sums.** K is the number of reports at the two corners that are apart. Each of these reports is at
+(r, 1) with probability one half. N is the number of reports at (r, 1). G is the number of reports
+in *neither*, plus r times the number in *both*. For x = e^epsilon, the sum of all W is (r - 1) (x +
+1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G).
 
-For given K and G, let f(G) be the expected positive part of this sum over N. It has a closed form,
-and it is decreasing and convex in G. It is computed only at a few values of G, the *nodes*. Between
-two nodes, f lies below the chord. The chord lies below the geometric interpolation between the
-nodes, multiplied by e^(L^2 / 8), where L is the difference between the logarithms of f at the nodes
+**Computation.** For given K and G, let f(G) be the expected positive part of this sum over N. The
+function f has a closed form, and is decreasing and convex in G. The code computes f only at a few
+values of G, the *nodes*. Between two nodes, f lies below the chord. The chord lies below the
+geometric interpolation times e^(L^2 / 8), where L is the difference of log f at the nodes
 (Hoeffding 1963, lemma 1). For any t, this bounds the maximum of f(g) e^(t g) between the nodes. E
-f(G) is at most this maximum times E e^(-t G), which is the power of a simple sum. If t is
-approximately optimal, the bound is nearly exact.
+f(G) is at most this maximum times E e^(-t G). The second factor is the power of a simple sum. With
+an approximately optimal t, the bound is nearly exact.
 
-Binomial distributions are bounded with floats. Each function states whether its result is rounded
-up or down.
+Binomial distributions are bounded with floats. Each function states whether it rounds up or down.
 """
 
 from __future__ import annotations
@@ -75,12 +76,12 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The least n for which Stirling's series is used. Its terms up to 1/n^7 have an error below
-1/(1188 n^9), which is less than 3e-17.
+"""The least n for Stirling's series. Its terms up to 1/n^7 have an error below 1/(1188 n^9), which
+is less than 3e-17.
 """
 
 FIXED_ERROR = 2.0**-43
-"""A bound on rounding errors, which is about a thousand units in the last place.
+"""A bound on rounding errors, about a thousand units in the last place.
 
 It exceeds the total rounding error of a few operations on numbers below 128. It also exceeds the
 relative error of the continued fraction in `fair_tail_floor`.
@@ -89,15 +90,15 @@ relative error of the continued fraction in `fair_tail_floor`.
 ERROR_PER_STEP = 2.0**-46
 """A bound on the rounding error in `log_mass_ceiling`, per unit of distance from the mean.
 
-If two terms nearly cancel, digits are lost. Such terms are at most 40 times as large as the
-distance from the mean number of successes.
+Digits are lost if two terms nearly cancel. Such terms are at most 40 times the distance from the
+mean number of successes.
 """
 
 DEPTH = 32
 """The number of terms of the continued fraction in `fair_tail_floor`.
 
-Because this number is even, the result becomes smaller if all further terms are omitted. Far from
-the mean, where delta is small, the omitted terms do not even change the last digit.
+This number is even, so the omission of further terms makes the result smaller. Far from the mean,
+where delta is small, the omitted terms do not change the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -111,8 +112,8 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
         successes: the numbers of successes, from 0 to ``trials``.
         trials: the numbers of trials.
         probability: the probability of a success, above 0.
-        complement: the probability of a failure, above 0. It is a separate argument, because
-            subtracting a probability close to 1 from 1 loses digits.
+        complement: the probability of a failure, above 0. The subtraction 1 - ``probability`` would
+            lose digits.
 
     """
     failures = trials - successes
@@ -134,13 +135,12 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
 def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     """Return P(heads >= least) / P(heads = least - 1) for tosses of fair coins, rounded down.
 
-    The result is computed from the continued fraction of the incomplete beta function (DiDonato &
-    Morris 1992, "Algorithm 708", BFRAC) at one half. Above the mean, all of its terms are positive,
-    so the value lies between two consecutive convergents.
+    The result comes from the continued fraction of the incomplete beta function at one half
+    (DiDonato & Morris 1992, "Algorithm 708", BFRAC). Above the mean, all terms are positive. The
+    value then lies between two consecutive convergents.
 
     Args:
-        least: the smallest number of heads. It lies above the mean, from (trials + 1) / 2 to trials
-            + 1.
+        least: the smallest number of heads, from (trials + 1) / 2 to trials + 1.
         trials: the number of coins, at least 0.
 
     """
@@ -191,14 +191,12 @@ MOST_EPSILON = 64.0
 """The largest local epsilon for which other reports are assumed to protect a report."""
 
 BUCKETS = 512
-"""The number of buckets (ranges) into which the values of K are divided.
+"""The number of buckets (ranges) for the values of K. The module's docstring defines K, N and W.
 
-The module's docstring defines K, N, G, W and f.
-
-All values of K in a bucket are treated alike. N is computed as if K were the largest value in the
-bucket, because the distribution of N then has the largest spread. The amount that is subtracted in
-the sum of all W is computed as if K were the smallest value. Buckets can therefore only raise
-delta. With 10**4 reports or more, they raise delta by less than 1%, and epsilon by less than 0.05%.
+All values of K in a bucket are treated alike. N is computed with the largest K in the bucket,
+because the distribution of N then has the largest spread. The amount subtracted in the sum of all W
+is computed with the smallest K. Buckets can therefore only raise delta. With 10**4 reports or more,
+they raise delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
@@ -208,13 +206,13 @@ STEP = 0.125
 """The approximate decrease of log f between adjacent nodes, unless `POINTS` limits their number."""
 
 TAIL = 2.0**-100
-"""The total probability of the values of K, and of G, that are ignored on each side of the mean."""
+"""The total probability of the ignored values of K, and of G, on each side of the mean."""
 
 ROUNDING = 1 + 2.0**-40
 """A factor that compensates for rounding in a few operations, or in a sum of positive floats."""
 
 FAR = 700.0
-"""A number that exceeds the logarithm of any f(G). A float can still represent e^FAR."""
+"""An upper bound on the logarithm of f(G). A float can still represent e^FAR."""
 
 UNDERFLOW = 2.0**-1000
 """An upper bound on the sum of all terms that floats round to zero."""
@@ -222,11 +220,10 @@ UNDERFLOW = 2.0**-1000
 
 @dataclass(frozen=True, slots=True)
 class Blanket:
-    """The weights that describe what one report reveals for the worst pair of answers.
+    """The weights of the corners for the worst pair of answers (see the module).
 
-    Each symbol is likely for only the first answer of the pair, for only the second, for both, or
-    for neither. The weight of such a group of symbols is its total probability in the blanket (see
-    the module).
+    Each symbol is likely for only the first answer, for only the second, for both, or for neither.
+    The weight of such a group is its total probability in the blanket.
 
     Attributes:
         local_epsilon: lambda, the epsilon of one report, above 0.
@@ -249,10 +246,10 @@ class Blanket:
 
     @classmethod
     def of_channel(cls, channel: Channel) -> Self:
-        """Return the blanket of a channel whose own delta is 0.
+        """Return the blanket of a channel without its own delta.
 
-        Each number has a relative error of a few times 2^-53. `Shuffled` compensates for it by
-        rounding up.
+        Each number has a relative error of a few times 2^-53. `Shuffled` compensates by rounding
+        up.
         """
         # For every symbol, there is a set none of whose members the symbol favors. The blanket of
         # sets is therefore the blanket of their members, which `last_step` randomizes.
@@ -272,7 +269,7 @@ class Blanket:
 
 
 def blanket_weight(channel: Channel) -> Fraction | None:
-    """Return a lower bound on gamma, the total weight of the blanket, or None if it is unknown."""
+    """Return a lower bound on gamma, the sum of the blanket, or None if it is unknown."""
     row = inversion_of(channel)
     if row.parts is not None:
         parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]
@@ -282,10 +279,9 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The distribution of K, which is the number of reports in a tally that are apart.
+    """The distribution of K, the number of reports in a tally that are *apart*.
 
-    A report is *apart* if its symbol is drawn from those symbols of the blanket that are likely for
-    only one of the two answers. The module's docstring defines G.
+    The module's docstring defines K, G and *apart*.
 
     Attributes:
         blanket: the blanket of the channel.
@@ -293,7 +289,7 @@ class Shuffled:
         least: the smallest K of each bucket, in ascending order.
         most: the largest K of each bucket.
         weights: the probability of each bucket, rounded up.
-        tail: the total probability of the values of G that are ignored on each side of the mean.
+        tail: the total probability of the ignored values of G, on each side of the mean.
         missed: the total probability of all K outside the buckets, rounded up.
 
     """
@@ -324,7 +320,7 @@ class Shuffled:
         return cls(blanket, reports, counts[starts], most, np.add.reduceat(masses, starts), tail, missed)
 
     def delta(self, epsilon: float) -> float:
-        """Return a tally's delta for a given epsilon, which is at least 0. Round up."""
+        """Return a tally's delta for an epsilon of at least 0, rounded up."""
         local = self.blanket.local_epsilon
         if epsilon >= local:
             return 0.0
@@ -365,10 +361,9 @@ class Shuffled:
     def _excess(self, epsilon: float, sums: Floats) -> Floats:
         """Return f for each bucket of K and each node G, rounded up, shape (buckets, nodes).
 
-        Let x be e^epsilon, and t the smallest N for which the sum of all W is above 0. The result
-        is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t).
-        Rounding may change t by one. The result then hardly changes, because the additional or
-        missing term is nearly 0.
+        Let x be e^epsilon, and t the smallest N with a positive sum of all W. The result is (r - 1)
+        (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t). Rounding may
+        change t by one. The additional or missing term is nearly 0, so the result hardly changes.
         """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
@@ -401,11 +396,11 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return the distance from its mean that a sum exceeds, per side, with probability <= tail.
+    """Return a distance from the mean that a sum exceeds, per side, with probability <= tail.
 
-    Suppose that no term is farther from its mean than ``most``. By Bernstein's inequality, the sum
-    then exceeds its mean by s or more with a probability of at most exp(-s^2 / (2 (variance + most
-    s / 3))). The same is true below the mean.
+    No term is farther from its mean than ``most``. By Bernstein's inequality, the sum exceeds its
+    mean by s or more with a probability of at most exp(-s^2 / (2 (variance + most s / 3))). The
+    same bound applies below the mean.
     """
     exponent = -math.log(tail)
     reach = most * exponent / 3
@@ -418,12 +413,12 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the total probability of the ignored values, which count as if they reveal all."""
+    """Return the total probability of the ignored values. It is added to delta in full."""
     return tail * (below + above)
 
 
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
-    """Return the smallest N for which the sum of all W is above 0.
+    """Return the smallest N with a positive sum of all W.
 
     Args:
         coins: K, the numbers of reports that are apart.

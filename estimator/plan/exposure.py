@@ -1,31 +1,32 @@
 """The maximum privacy loss of a device in a window, in a month, in a year and over its life.
 
-Epsilons are added up as exact integers, in billionths. The ceilings that the device's ledger
-enforces limit each sum. If a small delta is accepted, several reports together reveal less than the
-sum of their epsilons. The distribution of the privacy loss determines how much less.
+**Sum of epsilons.** Epsilons are added up as exact integers, in billionths. The ceilings in the
+device's ledger limit each sum.
 
-For a pair of answers, a symbol has two probabilities. Its privacy loss is the logarithm of their
-ratio. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The worst pair of
-answers is then the pair for which a loss of 0 is least likely. There are three special cases. With
-a tree, a device reports on one random level, and the bound assumes that the two answers are the
-worst pair on every level. A set or a rounded number is encoded as a random input. By convexity, it
-reveals at most as much as the worst pair of inputs. Every other channel is treated as the worst
-channel with the same epsilon.
+**Loss at a delta.** If a small delta is accepted, several reports reveal less than the sum of their
+epsilons. For a pair of answers, the privacy loss of a symbol is the logarithm of the ratio of its
+two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
+worst pair of answers then has the smallest probability of a loss of 0. Three cases are special:
 
-The loss of several reports is the sum of their losses. The distribution of this sum determines the
-smallest valid epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy",
-section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using
-FFT"). For randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh &
-Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. If losses have
-different sizes, they are rounded up to the points of a common grid. Extremely large sums are cut
-off, and their probability is added to delta. Extremely small sums are rounded up.
+* With a tree, a device reports on one random level. The bound assumes the worst pair of answers on
+  every level.
+* A set or a rounded number is encoded as a random input. By convexity, it reveals at most as much
+  as the worst pair of inputs.
+* Every other channel is treated as the worst channel with the same epsilon.
 
-Sometimes a ceiling, rather than the calendar, limits the number of reports. The device may then
-have sent any mixture of reports on different metrics. In this case, the moments of the loss are
-used, which are the means of exp(order * loss). For each order, the mixture with the largest moment
-is assumed. This method is a Rényi filter (Feldman & Zrnic 2021, "Individual privacy accounting via
-a Rényi filter", section 4), so the bound is also valid if earlier answers determine later
-questions.
+The losses of several reports add up. The distribution of the sum determines the smallest valid
+epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy", section 1;
+Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using FFT"). For
+randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh & Viswanath
+2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different sizes are
+rounded up to a common grid. Extremely large sums are cut off, and their probability is added to
+delta. Extremely small sums are rounded up.
+
+**Ceilings.** If a ceiling rather than the calendar limits the number of reports, the device may
+have sent any mixture of reports. The bound then uses moments, the means of exp(order * loss), and
+assumes the mixture with the largest moment. This method is a Rényi filter (Feldman & Zrnic 2021,
+"Individual privacy accounting via a Rényi filter", section 4). The bound is therefore valid even if
+earlier answers determine later metrics.
 """
 
 from __future__ import annotations
@@ -61,19 +62,19 @@ from estimator.statistics.confidence import bisected
 CELLS = 2**16
 """The number of points of the grid to which losses are rounded up.
 
-Rounding increases the sum of a hundred different losses by less than 1/500 of the distance between
-the largest and the smallest possible sum.
+Let the range of a sum be the distance from its smallest to its largest value. Rounding increases
+the sum of a hundred different losses by less than 1/500 of this range.
 """
 
 CUT = 2.0**-12
-"""The fraction of delta that pays for cutting off rare sums of losses."""
+"""The fraction of delta that is reserved for cutting off rare sums of losses."""
 
 ROUNDING = 1 + 2.0**-40
 """A factor that compensates for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""The orders of the moments, which are the means of exp(order * loss). Each order gives a bound on
-epsilon, and the smallest bound is used. Adjacent orders give nearly the same bound.
+"""The orders of the moments. Each order gives a bound on epsilon, and the smallest bound is used.
+Adjacent orders give nearly the same bound.
 """
 
 ROUNDED = 1 + 2.0**-48
@@ -119,11 +120,7 @@ class Exposure(Record, frozen=True):
 def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, ...]:
     """Return the maximum privacy loss of a device that begins to report today, by horizon.
 
-    Args:
-        registry: the questions and the ceilings.
-        today: the first day on which the device reports.
-        delta: the delta of `Exposure.any_two_histories_at_delta`.
-
+    ``delta`` is the delta of `Exposure.any_two_histories_at_delta`.
     """
     return tuple(_exposure(registry, horizon, today, delta) for horizon in Horizon)
 
@@ -146,8 +143,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of a device's reports in a period.
 
-    The ledger's ceiling on deltas limits this sum. A browser, however, may wipe its ledger, so the
-    ceiling does not limit its sums for a month or a year.
+    The ledger's ceiling on deltas limits this sum. A browser may wipe its ledger, so for browsers
+    the ceiling does not limit the sum of a month or a year.
     """
     budget = registry.budget
     attos = sum(
@@ -164,12 +161,12 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
 
     Args:
         possible: for each metric, the maximum number of reports.
-        together: the same as ``possible`` if devices answer every question. If devices answer a
-            random selection of questions, it contains only the reports with the largest epsilons.
-            These are treated as reports of the worst channel with the same epsilon, because a
-            question with a smaller epsilon may be drawn instead and reveal more.
+        together: the same as ``possible`` if devices answer every metric. If devices answer a
+            random selection, only the reports with the largest epsilons. These count as reports of
+            the worst channel with the same epsilon, because another metric with a smaller epsilon
+            may reveal more.
         most: the ceiling on the sum of all epsilons, in billionths.
-        delta: the part of the requested delta that the reports' own deltas leave.
+        delta: the requested delta minus the reports' own deltas.
 
     """
     reports = _by_loss(possible)
@@ -198,12 +195,12 @@ def _pure(metric: Metric) -> PrivacyLoss:
 
 
 class PrivacyLoss(NamedTuple):
-    """The privacy loss of a report, which is epsilon, 0 or -epsilon for the worst pair of answers.
+    """The privacy loss of a report: epsilon, 0 or -epsilon for the worst pair of answers.
 
     Attributes:
         epsilon: the largest loss, rounded up.
-        extreme: the probability of the loss epsilon, given the answer for which it is more likely.
-            For instance, it is 3/4 for a question with the answers yes and no at epsilon ln 3.
+        extreme: the probability of the loss epsilon, given the answer that makes this loss more
+            likely. For yes and no at epsilon ln 3, it is 3/4.
         delta: the probability that the loss is unbounded.
 
     """
@@ -246,11 +243,11 @@ class _LossDistribution:
     unbounded: float = 0.0
 
     def cut(self, tail: float) -> _LossDistribution:
-        """Return the distribution without its unlikely largest and smallest points.
+        """Return the distribution without unlikely points at both ends.
 
-        The points that are removed at each end have a total probability of at most ``tail``. At the
-        upper end, this probability then counts as unbounded. At the lower end, it moves to the
-        lowest remaining point.
+        The removed points at each end have a total probability of at most ``tail``. At the upper
+        end, this probability counts as unbounded. At the lower end, it moves to the lowest
+        remaining point.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -259,17 +256,14 @@ class _LossDistribution:
         return _LossDistribution(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
 
     def plus(self, other: _LossDistribution) -> _LossDistribution:
-        """Return the distribution of the sum of this loss and another."""
+        """Return the distribution of the sum of this loss and an independent ``other``."""
         unbounded = 1 - (1 - self.unbounded) * (1 - other.unbounded)
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
     def times(self, reports: int, tail: float) -> _LossDistribution:
         """Return the distribution of the total loss of several reports with this distribution.
 
-        Args:
-            reports: the number of reports.
-            tail: the maximum total probability that may be cut off at each end.
-
+        ``tail`` is the maximum total probability that may be cut off at each end.
         """
         share, doubled, summed = tail / (4 * reports), self, _LossDistribution(0, np.ones(1))
         while reports:
@@ -318,7 +312,7 @@ def bounded_epsilon(
             this number.
         charges: the charge for one report with each loss, above 0.
         ceiling: the maximum sum of all charges.
-        delta: the delta, above 0. It must not include the reports' own deltas, which are ignored.
+        delta: the delta, above 0, without the reports' own deltas.
 
     """
     least = math.inf
@@ -341,7 +335,7 @@ def _distribution_of(loss: PrivacyLoss) -> _LossDistribution:
 
 
 def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistribution:
-    """Return the distribution after each loss is rounded up to a multiple of the step."""
+    """Return the distribution with each loss rounded up to a multiple of the step."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
     return _LossDistribution(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)
@@ -351,9 +345,9 @@ def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]
     """Return the distribution of the sum of losses, and a bound on its rounding error.
 
     The bound is valid for the probability of any set of points. The error of a Fourier transform is
-    a vector. Its norm is at most log2 n units in the last place, multiplied by the norm of the
-    result (Higham 2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The error
-    of a sum of n points is at most sqrt(n) times as large.
+    a vector. Its norm is at most log2 n units in the last place times the norm of the result
+    (Higham 2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The error of a
+    sum of n points is at most sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

@@ -1,10 +1,14 @@
-"""The windows that the budget certainly pays for. In these windows, no ceiling prevents an answer.
+"""The windows in which the budget certainly pays for all answers.
 
-For each day, this module computes the largest epsilons and deltas that a device may have been
-charged by the end of this day. It assumes that a window is charged on its first day, and in every
-month that the window overlaps. If a device answers only a random selection of questions, it is
-assumed to answer the costliest ones. If no sum exceeds a ceiling in ``[budget]``, the budget
-certainly pays for all answers. Otherwise, a ceiling may prevent some answers.
+This module computes the largest epsilons and deltas that a device may have been charged by the end
+of each day. It makes three assumptions:
+
+* A window is charged on its first day.
+* A window is charged in every month that it overlaps.
+* A device that answers a random selection of metrics answers the costliest metrics.
+
+If no sum exceeds a ceiling in ``[budget]``, the budget certainly pays for all answers. Otherwise, a
+ceiling may prevent some answers.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from estimator.results.estimate import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10
-"""The number of years that a plan covers if a question does not expire."""
+"""The number of years that a plan covers if a metric does not expire."""
 
 DAY: Final = timedelta(days=1)
 
@@ -44,7 +48,7 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows in which the budget of every device certainly pays for a question's answer."""
+    """The windows in which every device can certainly pay for its answer to a metric."""
 
     paid: Annotated[int, says("the number of windows that the budget pays for.")]
     windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
@@ -55,7 +59,7 @@ class PaidWindows(Record, frozen=True):
 
 
 class _Begun(NamedTuple):
-    """A window that has begun, and the maximum that a device may be charged for it."""
+    """A window that has begun, and the maximum charge to a device for it."""
 
     last_day: date
     cost: Cost
@@ -74,7 +78,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the largest possible sums of charges by the end of it."""
+        """Add the next day, and return the largest sums of charges by its end."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -131,8 +135,8 @@ class _Sums:
 def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
     """Return the periods in which ceilings may prevent an answer, in chronological order.
 
-    With ``strategy = "pace"``, there are no such periods. A device then answers only in as many
-    windows as the ceilings allow (see `participations`).
+    With ``strategy = "pace"``, there are no such periods. A device then answers only in the windows
+    that the ceilings allow (see `participations`).
     """
     end = _end(registry, today)
     exhausted: list[Exhaustion] = []
@@ -192,19 +196,19 @@ def _paid(
 def participations(registry: Registry, today: date) -> Fraction:
     """Return the fraction of windows in which a device answers with ``strategy = "pace"``.
 
-    Until the last question expires, the device answers in as many windows as all ceilings allow.
+    Until the last metric expires, the device answers in all windows that the ceilings allow.
     """
     windows = _windows(registry, today)
     return Fraction(min(windows, *_affordable(registry, today).values()), windows) if windows else Fraction(1)
 
 
 def _windows(registry: Registry, today: date) -> int:
-    """Return the number of windows until the last question expires, if all questions expire."""
+    """Return the number of windows until the last metric expires, if all metrics expire."""
     return max((windows_left(metric, today) or 0 for metric in registry.metrics.values()), default=0)
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, the number of windows in which all questions can be paid for."""
+    """Return, for each ceiling, the number of windows that it can pay for in full."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
@@ -261,7 +265,7 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
     """Yield a sentence about each ceiling that may be used up too early with ``"pace"``.
 
-    This strategy spreads answers evenly with regard to the lifetime ceiling, but not to the others.
+    This strategy spreads answers evenly only for the lifetime ceiling.
     """
     if registry.budget.strategy is not Strategy.PACE:
         return
@@ -276,7 +280,7 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of budget windows, beginning with today's, that end before ``day``."""
+    """Return the number of budget windows from today's that end before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 

@@ -1,7 +1,7 @@
 """A plan, which predicts precision and privacy loss before any data is collected.
 
-The precision says how large the errors of a metric's figures will be for a given number of devices.
-The privacy loss says how much all answers of a device reveal within a period, such as a year.
+The precision is the expected error of each metric's figures for a number of devices. The privacy
+loss is what all answers of a device reveal within a period.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ OF_DEVICES: Final = "lower lifetime or per_month, or ask less often"
 """Ways to lower the yearly privacy loss of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""Ways to lower the yearly privacy loss of a browser. If a browser wipes its ledger, the sums that
-``lifetime`` and ``per_month`` limit begin again at 0.
+"""Ways to lower the yearly privacy loss of a browser. If a browser wipes its ledger, the sums under
+``lifetime`` and ``per_month`` begin again at 0.
 """
 
 
 def year_words(registry: Registry, today: date) -> str:
-    """Return a sentence on how much a device's answers reveal within the year that begins today."""
+    """Return a sentence on what a device's answers reveal within the year from today."""
     nanos = most_nanos(registry, Horizon.YEAR, today)
     delta = own_delta(registry, Horizon.YEAR, today)
     loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
@@ -69,8 +69,8 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
     Args:
         nanos: the yearly loss, in billionths of epsilon.
         most: the maximum epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger. If so, only
-            ``per_window`` limits the yearly loss.
+        may_be_wiped: whether devices are browsers that may wipe their ledger. Only ``per_window``
+            then limits the yearly loss.
 
     """
     if nanos <= most * NANOS:
@@ -80,8 +80,8 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices that have a typical common text. A plan states how many devices must report
-for such a text to be found.
+"""The share of devices with a typical common text. A plan states how many devices must report
+before such a text is found.
 """
 
 DELTA: Final = 1e-6
@@ -95,13 +95,12 @@ class PlanRequest:
     Attributes:
         population: the number of devices.
         today: the UTC day on which the plan begins.
-        delta: the delta for the total epsilon of a device's reports, and for the epsilon of a
-            published tally.
+        delta: the delta of a device's total epsilon, and of a published tally's epsilon.
         target_errors: the target standard error of each metric, in the metric's unit.
-        windows: the number of windows that are pooled to compute an error. None means one window
-            or, with ``strategy = "pace"``, all windows before the questions expire.
-        people: the distribution of the numbers, for each metric whose answers are known. The plan
-            suggests better ranges for these metrics.
+        windows: the number of windows that are pooled to compute an error. None means one window.
+            With ``strategy = "pace"``, None means all windows before the metrics expire.
+        people: the known distribution of answers, by metric. The plan suggests better ranges for
+            these metrics.
 
     """
 
@@ -293,11 +292,10 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 
 
 def answering(registry: Registry, today: date) -> Fraction:
-    """Return the average fraction of devices that answer a question in a window.
+    """Return the average fraction of devices that answer a metric in a window.
 
-    With ``sample``, a device answers only some of the questions. With ``pace``, it answers only in
-    some of the windows. Answers that a ceiling prevents are not subtracted (see
-    `MetricPlan.paid_windows`).
+    With ``sample``, a device answers only some metrics. With ``pace``, it answers only in some
+    windows. Answers that a ceiling prevents are not subtracted (see `MetricPlan.paid_windows`).
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -313,8 +311,7 @@ def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, pa
     """Return the number of windows that are pooled to compute a metric's error.
 
     Windows that the ceilings do not pay for are not counted. With ``pace``, a device answers in
-    only a few of the windows before the questions expire, so all of these windows are pooled by
-    default.
+    only a few windows. All windows before the metrics expire are therefore pooled by default.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
@@ -364,7 +361,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each question whose error is too large with this number of devices."""
+    """Return a sentence for each metric with too large an error for this number of devices."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
@@ -373,7 +370,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share could be detected, or the mean's interval is as wide as its range."""
+    """Return whether no share can be detected, or the mean's interval is as wide as its range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -411,10 +408,10 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the privacy loss from a window's tally if only a ``part`` of the devices reports.
+    """Return the privacy loss from a window's tally if a fraction ``part`` of the devices reports.
 
-    The result is valid only if nobody knows which devices reported. For a question with public
-    strata, it is the loss from one stratum's tally, if all strata have the same size.
+    The result is valid only if nobody knows which devices reported. For a metric with public
+    strata, the result is the loss from one stratum's tally if all strata have the same size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:
@@ -434,7 +431,7 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each metric whose known answers show that its range is the best."""
+    """Yield a sentence for each metric if its known answers show that its range is the best."""
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (

@@ -1,8 +1,7 @@
 """A record of a deployment for the public registry of OpenDP and NIST (tier 3).
 
-This registry lists systems that use differential privacy. The record describes the protected and
-the unprotected data, the privacy parameters and the mechanisms. All of this is computed from
-`metrics.toml`. Texts that only the team can provide are placeholders, which begin with `FILL_IN`.
+This registry lists systems that use differential privacy. All facts in the record come from
+`metrics.toml`. Texts that only the team can provide are placeholders that begin with `FILL_IN`.
 
 Source: the schema of the Differential Privacy Deployments Registry as of 2026
 (opendp/deployments-registry-data on GitHub), by Ghazi, Nanayakkara & Vadhan.
@@ -28,7 +27,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""A note with the accepted values, for each field whose value is a guess."""
+"""The fields with a guessed value, and a note with the accepted values for each."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -42,11 +41,7 @@ _CHOSEN: Final = {
 def deployment_record(registry: Registry, today: date, population: int | None) -> dict[str, Any]:
     """Return the record of a deployment that begins today.
 
-    Args:
-        registry: the questions and the ceilings.
-        today: the day of the first publication.
-        population: the number of devices. None if it is unknown.
-
+    ``today`` is the day of the first publication. ``population`` is None if it is unknown.
     """
     say = registry.sentences(ENGLISH)
     has_delta = any(metric.delta for metric in registry.metrics.values())
@@ -72,14 +67,14 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
 
 
 def left_out(population: int | None) -> str:
-    """Return a message that names the missing fields of a record, and says what to add."""
+    """Return a message that names the missing fields of a record, and how to add them."""
     sector = "data_product_sector is missing: add Technology, Healthcare, Education, Government, Energy or Finance"
     units = "number_of_privacy_units is missing: pass the number of devices as --population"
     return sector if population is not None else f"{sector}\n{units}"
 
 
 def as_yaml(record: Mapping[str, Any]) -> str:
-    """Return a record as YAML. A comment marks each guessed value, which the team must check."""
+    """Return a record as YAML. Comments mark guessed values, which the team must check."""
     return "".join(f"{line}\n" for line in _lines(record))
 
 
@@ -168,7 +163,7 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
 
 
 def _parameters(registry: Registry, today: date) -> Iterator[str]:
-    """Yield the privacy loss of one report on each question, and of a device in each period."""
+    """Yield the privacy loss of one report on each metric, and of a device in each period."""
     for name, metric in registry.metrics.items():
         yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} per report, rounded up from the exact value"
     for horizon in Horizon:

@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return how the change of ``budget.window`` lets devices spend more. None if it does not."""
+    """Return how a new ``budget.window`` lets devices spend more, or None if it does not."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:
@@ -104,7 +104,7 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _cost(metric: Metric) -> str:
-    """Return a sentence on what one report costs a device, and what all reports of a year cost."""
+    """Return a sentence on the cost of one report, and of all reports of a year."""
     each = f"each report costs epsilon {_shown(metric.epsilon_nanos)}"
     year = f"and the reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
     return f"{each}, {year} (one per {metric.window}), within the ceilings"

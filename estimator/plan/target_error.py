@@ -1,15 +1,16 @@
-"""Target standard errors, and the smallest effects that can be detected with a number of reports.
+"""Target standard errors, and the smallest effects that a number of reports can detect.
 
 A share counts as detected if its 95% interval lies above 0. The interval is not corrected for the
-number of values. The smallest detectable share is the share that is detected with a probability of
-80%.
+number of values. The smallest detectable share is detected with a probability of 80%.
 
 A report *supports* a value if its symbol is more likely for this value than for most others. With
-some mechanisms, the number of reports that support a value has a binomial distribution. The search
-for the smallest detectable share then has two steps. It first finds the smallest number of
-supporting reports for which the interval lies above 0. It then finds the share for which this
-number is reached in 80% of cases. With other mechanisms, the estimate is treated as normally
-distributed. Its variance is assumed to be the largest variance that is possible for this share.
+some mechanisms, the number of supporting reports is binomial. The search then has two steps:
+
+1. Find the smallest number of supporting reports with an interval above 0.
+2. Find the share that reaches this number in 80% of cases.
+
+With other mechanisms, the estimate is treated as normally distributed, with the largest possible
+variance for the share.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from estimator.statistics.confidence import EXACT_BELOW, FEW, POWER, Z_OF_POWER,
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
-"""The default target for the standard error. It is one percentage point for a share, or one percent
-of the range for a mean.
+"""The default target error: one percentage point for a share, or one percent of the range for a
+mean.
 """
 
 
 def unit_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, in the worst population.
 
-    The figure is the share of a value or of a requested text. For a metric without shares, it is
-    the mean. The variance is in squared units. The variance from n reports is n times smaller.
+    The figure is a share, or the mean for a metric without shares. The variance is in squared
+    units. The variance from n reports is n times smaller.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
@@ -48,9 +49,10 @@ def usual_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, if all shares are equal.
 
     For a mean, it is the variance in the worst population. The variance is in squared units.
+
     ``mechanism = "auto"`` minimizes this variance, because it decreases continuously with epsilon.
-    The variance of a share in the worst population, in contrast, jumps at some epsilons. There, the
-    best design changes from one that favors rare values to one that favors common values, or back.
+    The worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
+    changes between one that favors rare values and one that favors common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -64,12 +66,9 @@ def usual_error(metric: Metric) -> float:
 
 
 def reports_needed(variance: float, error: float) -> int:
-    """Return the number of reports for which the standard error meets a target.
+    """Return the number of reports at which the standard error meets the target ``error``.
 
-    Args:
-        variance: the variance of the figure from a single report.
-        error: the target standard error.
-
+    ``variance`` is the variance of the figure from a single report.
     """
     return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # a quotient of floats could overflow
 
@@ -77,8 +76,8 @@ def reports_needed(variance: float, error: float) -> int:
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """The normal quantile of 0.9. A difference between strata must be detected in 9 of 10 cases.
 
-For shares, 8 of 10 cases are enough. Differences between strata must be detected more reliably,
-because people who compare two releases also act on the absence of a difference.
+For shares, 8 of 10 cases are enough. Strata need more, because people who compare two releases also
+act on the absence of a difference.
 """
 
 
@@ -99,10 +98,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 def smallest_share(squares: Squares, reports: int) -> float | None:
     """Return the smallest share that is detected in 80% of cases, or None if there is none.
 
-    Args:
-        squares: the channel's mean squared scores, which determine the variance of a share.
-        reports: the number of reports.
-
+    ``squares`` contains the channel's mean squared scores. They determine the variance of a share.
     """
     if reports < squares.metrics:
         return None
@@ -118,15 +114,14 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest number of supporting reports whose interval lies above ``other``.
+    """Return the smallest number of supporting reports with an interval above ``other``.
 
     Args:
-        other: the probability that a report supports a value although the answer was another one.
+        other: the probability that a report supports a value other than its answer.
         reports: the number of all reports.
 
     Returns:
-        The number. None if the interval does not lie above ``other`` even if all reports support
-        the value.
+        The number, or None if even ``reports`` supporting reports are too few.
 
     """
 
@@ -143,7 +138,7 @@ def least_count(other: float, reports: int) -> int | None:
 
 
 def _is_reached(count: int, reports: int, probability: float) -> bool:
-    """Return whether a binomial number reaches ``count`` with a probability of at least `POWER`."""
+    """Return whether a binomial count reaches ``count`` with a probability of at least `POWER`."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
     return bool(binomial_tail(count, reports, probability) >= POWER)

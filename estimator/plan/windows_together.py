@@ -1,26 +1,23 @@
-"""The precision of figures that are pooled over several windows, and of changes between periods.
+"""The precision of figures pooled over several windows, and of changes between periods.
 
-A *figure* is an estimated share or mean. The same people may answer in every window, as in the
-command ``report`` (see `estimator.report.same_people`). Let v be the variance of a figure from a
-single report, in the worst population. If the same people answer, a part of this variance may be
-the same in all windows. This part, L, is called the lasting variance. Only the rest, v - L, is new
-in each window.
+A *figure* is an estimated share or mean. Let v be its variance from a single report, in the worst
+population. The same people may answer in every window (see `estimator.report.same_people`). A part
+L of v, the lasting variance, is then the same in all windows. Only v - L is new in each window.
 
-Suppose that each of k windows has n reports. Intervals can be computed from the normal distribution
-if the noise is at least m (`LEAST_NOISE`). If n (v - L) is below m, all of v counts as lasting. Let
-V = L + max((v - L) / k, min(v - L, m / n)). Then the following bounds apply to figures on a range
-of length 1:
+Suppose that each of k windows has n reports. Normal intervals are valid only if the noise is at
+least m (`LEAST_NOISE`). If n (v - L) is below m, all of v counts as lasting. Let V = L + max((v -
+L) / k, min(v - L, m / n)). For figures on a range of length 1:
 
-* The variance of a figure that is pooled over all k windows is at most V / n.
+* The variance of a figure pooled over all k windows is at most V / n.
 * The variance of the change from the previous k windows to these k windows is at most 2 V / n + 2
   min(L, 1/4) / n. This maximum is reached if people give opposite answers before and after the
   change.
 
-The command ``report --since DAY`` states which figures have been higher or lower since a day. A
-change is *detected* if this command states it. This requires a p-value of at most 5%, after
-correction for all compared figures of all questions. Let z be the normal quantile of the corrected
-level, and z' the normal quantile of 0.8. A change of z + z' standard errors is detected with a
-probability of at least 80%.
+The command ``report --since DAY`` states the figures that have been higher or lower since a day. A
+change is *detected* if this command states it. The p-value must be at most 5%, corrected for all
+compared figures of all metrics. Let z be the normal quantile of the corrected level, and z' the
+normal quantile of 0.8. A change of z + z' standard errors is detected with a probability of at
+least 80%.
 """
 
 from __future__ import annotations
@@ -51,15 +48,15 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The number of windows in each period for which a plan states changes, by kind of window."""
+"""The lengths of the periods for which a plan states changes, in windows, by kind of window."""
 
 MIDDLE: Final = np.array([0.5])
 """The share, or the mean on a range from 0 to 1, for which answers have the largest variance."""
 
 OPPOSED: Final = 0.25
-"""The absolute value of the lowest possible covariance between a person's answers in two windows.
+"""The absolute value of the lowest possible covariance of a person's answers in two windows.
 
-This covariance occurs if half of the people answer yes in one window, and everybody gives the
+This covariance occurs if half of the people answer yes in one window, and everyone gives the
 opposite answer in the other window.
 """
 
@@ -121,7 +118,7 @@ class Variances:
 
 
 def variances_of(analysis: Analysis[Any]) -> Variances | None:
-    """Return the variances of a question's share or mean.
+    """Return the variances of a metric's share or mean.
 
     Return None if the command ``report`` never pools this figure over several windows.
     """
@@ -132,12 +129,12 @@ def variances_of(analysis: Analysis[Any]) -> Variances | None:
 
 
 def width_of(analysis: Analysis[Any]) -> float:
-    """Return the length of the range of a question's figure, which is 1 for shares."""
+    """Return the length of the range of a metric's figure, which is 1 for shares."""
     return 1.0 if analysis.squares is not None else analysis.width
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error of a question's share or mean that is pooled over several windows.
+    """Return the error of a metric's share or mean, pooled over several windows.
 
     Return None if there are no reports, or if the command ``report`` never pools this figure.
     """
@@ -148,10 +145,9 @@ def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | 
 
 
 def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
-    """Return the number of reports per window with which the pooled figure has a given error.
+    """Return the number of reports per window at which the pooled figure has a given error.
 
-    If the command ``report`` never pools this question's windows, the error is that of a single
-    window.
+    If the command ``report`` never pools the metric's windows, the error is for one window.
     """
     variances = variances_of(analysis)
     if variances is None:
@@ -172,15 +168,15 @@ def seen_changes(
 ) -> tuple[SeenChange, ...]:
     """Return the smallest detectable change for each period, or () if changes are not tested.
 
-    Two adjacent periods are compared. If the ceilings do not pay for the answers in both, the
-    period is left out.
+    Two adjacent periods are compared. A period is left out if the ceilings do not pay for all
+    answers in both.
 
     Args:
-        analysis: the analysis of the question.
+        analysis: the analysis of the metric.
         reports: the number of reports in each window.
         comparisons: the divisor of the significance level (see `comparisons`), or 0 if changes are
             not tested.
-        paid: the number of windows whose answers the ceilings pay for, or None for all.
+        paid: the number of windows that the ceilings pay for, or None for all.
 
     """
     variances = variances_of(analysis)
@@ -198,11 +194,11 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return the divisor of the significance level for the figures of each question.
+    """Return the divisor of the significance level for the figures of each metric.
 
-    Every question and every stratum receives an equal part of the level, and divides this part
-    among its figures. For instance, suppose that there are two questions without strata, and that
-    the first has 3 figures. The divisor for each of these figures is then 6.
+    Every metric and every stratum receives an equal part of the level. This part is divided among
+    its figures. For example, with two metrics without strata, the divisor for a metric with 3
+    figures is 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}
@@ -211,7 +207,7 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
 
 def _tests(metric: Metric, today: date) -> int:
-    """Return the number of a question's figures that have p-values."""
+    """Return the number of a metric's figures that have p-values."""
     window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
     estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
     return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair

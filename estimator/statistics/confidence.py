@@ -1,13 +1,11 @@
-"""Tails and quantiles of distributions, corrected p-values, and the confidence of all intervals.
+"""Tails and quantiles of distributions, corrected p-values, and the confidence of intervals.
 
-Among many comparisons, some show a difference by chance alone. P-values are therefore corrected for
-the number of comparisons. Suppose that in some comparisons, the compared quantities are in truth
-equal. With a probability of at least 95%, none of these comparisons then gets a corrected p-value
+Among many comparisons, some show a difference by chance alone. Holm's correction limits such errors
+to 5%: with a probability of at least 95%, no comparison of equal quantities has a corrected p-value
 of 0.05 or less (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
-Tails and quantiles of the binomial, chi-square and Student's distributions come from scipy.special.
-It is imported only on first use, because the import takes 250 ms. A whole report of shares and
-means takes as long, and does not need scipy.
+Tails and quantiles come from scipy.special. The import takes 250 ms, so scipy is imported only on
+first use. A whole report of shares and means takes about the same time without scipy.
 """
 
 from __future__ import annotations
@@ -29,14 +27,14 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 """The largest p-value that counts as significant."""
 
 EXACT_BELOW = 50
-"""With fewer reports than this, an interval has at least its nominal confidence for every true
-value. It is then wider than necessary for most true values.
+"""With fewer reports, an interval has at least its nominal confidence for every true value. It is
+then wider than necessary for most true values.
 """
 
 FEW = 20
-"""Wilson's interval for a count may have to be widened if the count is at most this number (see the
-module `intervals`). In checks of all numbers of reports n up to 2000, and of some n up to 10**9,
-the largest count with a widened interval was 18, at n = 53.
+"""The largest count with a Wilson interval that may have to be widened (see the module
+`intervals`). All numbers of reports n up to 2000, and some up to 10**9, were checked. The largest
+count with a widened interval was 18, at n = 53.
 """
 
 TAIL = (1 + CONFIDENCE) / 2
@@ -44,33 +42,31 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""Plans state the differences that are detected with this probability (Cohen 1988, "Statistical
-power analysis for the behavioral sciences", 2.4).
+"""The probability of detecting a difference that a plan states (Cohen 1988, "Statistical power
+analysis for the behavioral sciences", 2.4).
 """
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
 
 BISECTIONS: Final = 60
-"""The number of halvings by which bisection finds a number in 0..1 to the last bit of a float."""
+"""The number of halvings that find a number in 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
 """The maximum number of reports for which `binomial_chance` starts from scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""`binomial_chance` starts with an interval from this fraction below scipy's quantile to this
-fraction above it.
-"""
+"""The relative distance from scipy's quantile at which `binomial_chance` starts, on each side."""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Find, by bisection, the argument at which a condition becomes true.
+    """Find the argument at which a condition becomes true, by bisection.
 
-    The condition is true for the returned argument, which is as near to ``outside`` as possible.
+    The condition is true at the returned argument, which is as near to ``outside`` as possible.
 
     Args:
-        holds: the condition, which changes exactly once between ``outside`` and ``inside``.
-        outside: an argument for which the condition is false.
-        inside: an argument for which the condition is true.
+        holds: the condition. It changes exactly once between ``outside`` and ``inside``.
+        outside: an argument at which the condition is false.
+        inside: an argument at which the condition is true.
 
     """
     for _ in range(BISECTIONS):
@@ -82,8 +78,8 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 def tail_of(family: float) -> float:
     """Return the error probability of each end of an interval.
 
-    With this error probability, ``family`` intervals are all right at the same time with 95%
-    confidence (Bonferroni). For a single interval, it is 2.5%.
+    With this probability, ``family`` intervals are simultaneously valid with 95% confidence
+    (Bonferroni). For a single interval, it is 2.5%.
     """
     return (1 - CONFIDENCE) / (2 * family)
 
@@ -92,26 +88,23 @@ def tail_of(family: float) -> float:
 def z_of(family: float) -> float:
     """Return the half-width, in standard errors, of ``family`` simultaneous normal intervals.
 
-    For a single interval, it is 1.96.
+    For a single interval, the half-width is 1.96.
     """
     return NormalDist().inv_cdf(1 - tail_of(family))
 
 
 PAIR: Final = 2
-"""The number of values of a question such as yes or no. Its two shares add up to 1 and change by
-the same amount, so only one of them is compared.
+"""The number of values of a metric such as yes or no. Only one of its two shares is compared,
+because they add up to 1 and change by the same amount.
 """
 
 
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return corrected p-values, by Holm's method with weights (section 4 of Holm 1979).
-
-    They are in the order of the given p-values.
+    """Return corrected p-values in the given order, by Holm's weighted method (1979, section 4).
 
     Args:
         p_values: the p-values, from 0 to 1.
-        weights: the weight of each p-value, above 0. A p-value with a larger weight is corrected
-            less.
+        weights: the weight of each p-value, above 0. A larger weight means a smaller correction.
 
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
@@ -130,7 +123,7 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
     Args:
         counts: the counts, each from 0 to ``reports``.
         reports: n, the number of trials.
-        chance: the probability of success in a single trial.
+        chance: the success probability of one trial.
 
     """
     successes = np.maximum(counts, 1)
@@ -139,13 +132,13 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 
 
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
-    """Return, for each count, the success probability for which `binomial_tail` is ``tail``.
+    """Return, for each count, the success probability at which `binomial_tail` is ``tail``.
 
-    The results are quantiles of beta distributions. Bisection finds them to the last bit, and
-    rounds them down. scipy's betaincinv would be faster, but is wrong for some counts of 10**8 or
-    more reports, and slow for numbers of reports near 2**53. For example, for 1,000 of 10**9
-    reports and a tail of 0.025, scipy 1.17.1 returns a probability whose tail is 1. With few
-    reports, its result only determines where the bisection starts.
+    The results are quantiles of beta distributions. Bisection finds them to the last bit and rounds
+    them down. scipy's betaincinv is faster, but wrong for some counts of 10**8 or more reports, and
+    slow near 2**53 reports. For example, scipy 1.17.1 returns a probability with a tail of 1 for
+    1,000 of 10**9 reports and a tail of 0.025. With few reports, the bisection starts from scipy's
+    result.
 
     Args:
         counts: the counts, each from 0 to ``reports``.
@@ -184,10 +177,8 @@ def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) ->
 def student_of(family: int, degrees: int) -> float:
     """Return the half-width of intervals, in standard errors, for Student's t distribution.
 
-    `z_of` does the same for the normal distribution.
-
     Args:
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
+        family: the number of intervals that must be simultaneously valid with 95% confidence.
         degrees: the degrees of freedom, at least 1.
 
     """
@@ -203,13 +194,13 @@ def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
     """Return a confidence interval for the number of trials, given the number of successes.
 
-    For instance, how many devices may exist if each reports with probability 0.4, and 2,000 have
-    reported? The ends follow from exact binomial tails, like the ends of Clopper & Pearson's
-    interval (1934) for a probability. Each end is wrong with a probability of at most ``miss``.
+    For example, 2,000 devices have reported, and each device reports with probability 0.4. The
+    interval is for the number of devices. Its ends follow from exact binomial tails (as in Clopper
+    & Pearson 1934). Each end is wrong with a probability of at most ``miss``.
 
     Args:
         successes: the number of successes.
-        probability: the probability of success in a single trial, above 0 and at most 1.
+        probability: the success probability of one trial, above 0 and at most 1.
         miss: the error probability of each end, above 0.
 
     """
@@ -218,7 +209,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
     from scipy.special import betainc  # noqa: PLC0415 the import takes 250 ms, and few reports need it
 
     def at_least(least: int, trials: int) -> float:
-        """Return the probability of at least ``least`` successes in a number of trials."""
+        """Return the probability of at least ``least`` successes."""
         return 1.0 if least <= 0 else float(betainc(least, trials - least + 1, probability)) if trials >= least else 0.0
 
     # `at_least` grows with the number of trials, so each condition is true from some number on
@@ -227,9 +218,9 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
 
 
 def _first(holds: Callable[[int], bool], least: int) -> int:
-    """Return the smallest number from ``least`` on for which a condition is true.
+    """Return the smallest number from ``least`` on that meets a condition.
 
-    The condition must also be true for all larger numbers.
+    All larger numbers must meet the condition too.
     """
     step = 1
     while not holds(least + step - 1):

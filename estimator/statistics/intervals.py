@@ -1,40 +1,43 @@
 """Confidence intervals for the probability of a binomial count and the mean of bounded numbers.
 
-**A binomial count** is, for instance, the number of reports of yes. The interval of its success
-probability depends only on the count and on the number of reports:
+**A binomial count** is, for example, the number of reports of yes. The interval depends only on the
+count and on the number of reports:
 
-* With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. For every true value,
-  its coverage is at least the nominal confidence.
+* With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. Its coverage is at least
+  the nominal confidence for every true value.
 * From 50 reports on, it is Wilson's score interval (Wilson 1927). If epsilon is at least .5, its
   coverage, averaged over true values, equals the nominal confidence. Below .5, this average varies
-  by one percent, because an interval contains few possible counts. If the expected count is small,
-  the coverage of a 95% interval falls to 84% for some true values (Brown, Cai & DasGupta 2001,
-  "Interval estimation for a binomial proportion", section 4.1.1, who widen three intervals). Here,
-  the intervals of counts up to `FEW` are widened until the coverage is at least 93.1% for every
-  true value. Exact sums of the binomial distribution show that the intervals of larger counts need
-  no widening.
+  by one percent, because an interval contains few possible counts.
+* If the expected count is small, Wilson's 95% interval covers some true values with only 84%
+  (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1). The
+  intervals of counts up to `FEW` are therefore widened until the coverage is at least 93.1% for
+  every true value. Exact sums of the binomial distribution show that larger counts need no
+  widening.
 
-Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction, which is valid
-for any dependence between the counts. Their error probabilities are so small that Wilson's normal
+Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction. The correction
+is valid for any dependence between the counts. At such small error probabilities, Wilson's normal
 approximation would be wrong by large factors.
 
 Both ends of an interval rise with the count. The upper end for a count is 1 minus the lower end for
 the number of all other reports.
 
 **The mean of bounded numbers**, such as the scores of reports, has two kinds of intervals.
-`score_intervals` returns a generalization of Wilson's interval. The betting interval is valid for
-every distribution of the numbers. It follows from an imagined series of bets. A gambler claims that
-the mean is larger than some value m, and bets a stake on each number: the wealth grows if the
-number is above m, and shrinks if it is below. If the mean is m or less, the gambler's expected
-wealth is at most 1, and so is the expected average wealth of several gamblers. By Markov's
-inequality, the average wealth reaches 1 / a with a probability of at most a. The interval consists
-of all m for which the average wealth stays below 1 / a, where a is the error probability of one
-end. Other gamblers, who claim that the mean is smaller than m, give the other end. Stakes are fixed
-before the first number, so the order of the numbers does not matter. The wealth depends on how much
-the numbers vary, so no bound on their variance is needed. The interval is half as wide as the
-interval from Bernstein's inequality (Waudby-Smith & Ramdas 2024, "Estimating means of bounded
-random variables by betting", section 4.4: fixed stakes, a mixture of them, and hedging by a bet to
-either side).
+`score_intervals` returns a generalization of Wilson's interval. `betting_intervals` returns
+intervals that are valid for every distribution of the numbers (Waudby-Smith & Ramdas 2024,
+"Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of
+them, and hedging by a bet to either side). The idea of betting intervals:
+
+* A gambler claims that the mean is larger than m, and bets a stake on each number. The wealth grows
+  if the number is above m, and shrinks if the number is below m.
+* If the mean is m or less, the expected average wealth of several gamblers is at most 1. By
+  Markov's inequality, the average wealth reaches 1 / a with a probability of at most a.
+* Let a be the error probability of one end. The interval consists of all m at which the average
+  wealth stays below 1 / a.
+* Gamblers who claim that the mean is smaller than m give the other end.
+
+Stakes are fixed before the first number, so the order of the numbers does not matter. The method
+needs no bound on the variance of the numbers. A betting interval is half as wide as the interval
+from Bernstein's inequality.
 """
 
 from __future__ import annotations
@@ -50,8 +53,8 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""The number of gamblers. Each uses the best stake for a different variance of the numbers. In
-measurements with 20 to 10,000 numbers, more gamblers narrowed no interval by 2% or more.
+"""The number of gamblers. Each uses the best stake for a different variance of the numbers. With 20
+to 10,000 numbers, more gamblers narrowed no measured interval by 2% or more.
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
@@ -61,7 +64,7 @@ between the smallest and the largest possible number.
 """
 
 MOST_STAKED: Final = 0.999
-"""The maximum stake as a fraction of the wealth. A gambler who stakes everything may lose
+"""The maximum stake, as a fraction of the wealth. A gambler who stakes everything may lose
 everything.
 """
 
@@ -77,8 +80,8 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
     Args:
         values: all possible numbers, shape (m,).
         counts: how often each number was drawn, shape (draws, m). Each row is a sample from another
-            distribution, with at least one count above 0.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
+            distribution, with at least one number.
+        family: the number of intervals that must be simultaneously valid with 95% confidence.
 
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
@@ -98,7 +101,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
     Args:
         numerators: all possible values of the numerators, shape (ratios, m).
-        denominators: the values of the denominators, shape (ratios, m), with means above 0.
+        denominators: the values of the denominators, shape (ratios, m), with positive means.
         counts: how often each value was drawn, shape (m,). At least one count is above 0.
 
     """
@@ -111,7 +114,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
-    """Return the farthest ratios from ``inside`` toward ``outside`` that bets do not rule out."""
+    """Return the ratios farthest from ``inside`` toward ``outside`` that bets do not rule out."""
     bar = -math.log(tail_of(1))
     for _ in range(HALVINGS):
         ratios = (outside + inside) / 2
@@ -126,7 +129,7 @@ def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside:
 def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
     """Return the lower ends of the betting intervals of means of numbers from 0 to ``span``.
 
-    A gambler's wealth rules out a mean if its logarithm is at least ``bar``.
+    The bets rule out a mean if the logarithm of the average wealth is at least ``bar``.
     """
     numbers = counts.sum(axis=1, keepdims=True)
     stakes = _stakes(numbers, span, bar)
@@ -145,8 +148,8 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
     The result has shape (draws, gamblers). The best stake for n numbers with the standard deviation
     s is sqrt(2 bar / n) / s. The gamblers assume values of s from half the span down to about span
-    / root n. The smallest of these values occurs if one of the numbers lies at one end of the
-    range, and all others at the other end.
+    / root n. The smallest s occurs if one number lies at one end of the range, and all others at
+    the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -178,9 +181,9 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 
     Args:
         counts: the counts, each from 0 to ``reports``, shape (..., k).
-        reports: n, the number of reports. If it is 0, every interval is 0..1.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence. If
-            it is 1, each interval is the result of `binomial_interval`.
+        reports: n, the number of reports. If n is 0, every interval is 0..1.
+        family: the number of intervals that must be simultaneously valid with 95% confidence. If it
+            is 1, each interval is the result of `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
@@ -202,12 +205,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 def binomial_interval(count: int, reports: int) -> tuple[float, float]:
     """Return the interval for the probability of one binomial count, within 0..1.
 
-    Results are cached, because many values of a tally have the same count.
-
-    Args:
-        count: the count, from 0 to ``reports``.
-        reports: n, the number of reports. If it is 0, the interval is 0..1.
-
+    If ``reports`` is 0, the interval is 0..1. Results are cached, because many values of a tally
+    have the same count.
     """
     if reports == 0:
         return 0.0, 1.0
@@ -255,10 +254,9 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 def _moved_out(lower: float, count: int, reports: int) -> float:
     """Lower the lower end of a count's interval until values just below it have enough coverage.
 
-    A true value is covered if the interval of the observed count contains it. Its coverage is the
-    probability of this. Wilson's test is symmetric about the expected count. A true value just
-    below the lower end for ``count`` is therefore covered by all counts that are nearer to the
-    expected count than ``count`` is.
+    Coverage is the probability that the interval of the observed count contains the true value.
+    Wilson's test is symmetric about the expected count. A true value just below the lower end is
+    therefore covered by all counts that are nearer to the expected count than ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
@@ -277,7 +275,7 @@ def at_most(count: int, reports: int, probability: float) -> float:
     Args:
         count: a small count, or -1 for the impossible event.
         reports: n, the number of trials.
-        probability: the probability of success in a single trial, below 1.
+        probability: the success probability of one trial, below 1.
 
     """
     odds = probability / (1 - probability)
@@ -299,10 +297,10 @@ def score_intervals(
 
     Args:
         shares: the estimated shares.
-        own: the mean squared score of a report whose sender has the value.
-        other: the largest mean squared score of a report whose sender has another value.
+        own: the mean squared score of a report from a device with the value.
+        other: the largest mean squared score of a report from a device with another value.
         reports: n, the number of reports.
-        family: the number of intervals that must be valid simultaneously, with 95% confidence.
+        family: the number of intervals that must be simultaneously valid with 95% confidence.
 
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)
@@ -325,13 +323,14 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
 ) -> tuple[Floats, Floats]:
     """Return intervals, not clipped, that are valid for every distribution of a report's score.
 
-    The interval contains all shares that neither Hoeffding's bound nor Bernstein's bound excludes.
-    Hoeffding's bound uses ``span``, the largest score minus the smallest one. Bernstein's bound
-    also uses the variance in `score_intervals`, where the other arguments are explained (Boucheron,
-    Lugosi & Massart 2013, "Concentration inequalities", theorem 2.8 and corollary 2.11). Let L be
-    the negative logarithm of the error probability of one end, and t = sqrt(2 L variance / n) + 2
-    span L / (3 n). The probability that the estimate is wrong by t or more is then small enough,
-    because n t**2 / (2 (variance + span t / 3)) is at least L.
+    The interval contains all shares that neither Hoeffding's nor Bernstein's bound excludes.
+    Hoeffding's bound uses ``span``, the largest score minus the smallest score. Bernstein's bound
+    also uses the variance (Boucheron, Lugosi & Massart 2013, "Concentration inequalities", theorem
+    2.8 and corollary 2.11). `score_intervals` explains the variance and the other arguments.
+
+    Let L be the negative logarithm of the error probability of one end, and t = sqrt(2 L variance /
+    n) + 2 span L / (3 n). Then n t**2 / (2 (variance + span t / 3)) is at least L. The probability
+    of an error of t or more is therefore small enough.
     """
     scale = -2 * math.log(tail_of(family)) / reports
     shift, reach = span * scale / 3, hoeffding_half_width(span, reports, family)
@@ -344,7 +343,7 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
 def hoeffding_half_width(span: Floats | float, reports: Reports, family: float = 1) -> Floats | float:
     """Return the half-width of Hoeffding's interval for a mean (Hoeffding 1963, theorem 2).
 
-    ``span`` is the largest possible score of a report minus the smallest one.
+    ``span`` is the largest score minus the smallest score.
     """
     half_width: Floats | float = span * np.sqrt(-math.log(tail_of(family)) / (2 * reports))
     return half_width
