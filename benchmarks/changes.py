@@ -1,7 +1,7 @@
 """The width and the coverage of intervals for changes between windows.
 
 The intervals are valid even if people change to the opposite answer. The time to search many
-windows of many questions for changes is measured, too.
+windows of many metrics for changes is measured, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROWS: Final[Sequence[tuple[str, Metric, Population]]] = [
         for each in (0.5, 1, 4, 8)
     ),
 ]
-"""For each row of the table: its name, the question, and the population that answers."""
+"""For each row of the table: its name, the metric, and the population that answers."""
 
 
 _Figures = tuple[float, float]
@@ -72,11 +72,11 @@ def measure_changes() -> str:
 WINDOWS: Final = (10, 30, 90)
 RUNS: Final = 5
 MOST_S: Final = 2.0
-"""The goal: the maximum processor time, in seconds, for 50 questions in 90 windows."""
+"""The goal: the maximum processor time, in seconds, for 50 metrics in 90 windows."""
 
 
 def _search() -> str:
-    """Measure how long it takes to search the questions of a typical app for changes."""
+    """Measure how long it takes to search the metrics of a typical app for changes."""
     registry, rows, slowest = many_windows.registry(), [], 0.0
     for windows in WINDOWS:
         estimated = make_report(registry, decode(many_windows.tallies(registry, windows))).metrics

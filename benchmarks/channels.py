@@ -29,7 +29,7 @@ from tests.unit.estimator.analyses import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}
-"""The goal: the maximum seconds for all estimates of a question, by its number of values."""
+"""The goal: the maximum seconds for all estimates of a metric, by its number of values."""
 
 MOST_BYTES = 2**30
 

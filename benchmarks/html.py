@@ -109,7 +109,7 @@ Seconds = dict[str, list[float]]
 
 
 def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
-    """Measure the command ``report`` for the questions of a typical app, in JSON and in HTML.
+    """Measure the command ``report`` for the metrics of a typical app, in JSON and in HTML.
 
     Return the elapsed seconds and the processor seconds. The page remains at the given path.
     """
@@ -126,7 +126,7 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def standing_seconds(folder: Path) -> list[float]:
-    """Measure how long ``archive`` takes to write the page of all windows of these questions."""
+    """Measure how long ``archive`` takes to write the page of all windows of these metrics."""
     metrics = many_windows.registry()
     report = make_report(metrics, decode(many_windows.tallies(metrics)))
     (folder / "metrics.toml").write_text(many_windows.definitions(), encoding="utf-8")
@@ -155,7 +155,7 @@ def _window(estimated: MetricEstimate) -> str:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Measure JSON and HTML together, for questions that all have a histogram.
+    """Measure JSON and HTML together, for metrics that all have a histogram.
 
     See `command_seconds` for the result.
     """
@@ -165,7 +165,7 @@ def histograms_seconds(folder: Path) -> tuple[float, float]:
 
 
 def mixed_seconds(folder: Path) -> tuple[float, float]:
-    """Measure a page with every kind of question. See `command_seconds` for the result."""
+    """Measure a page with every kind of metric. See `command_seconds` for the result."""
     return command_seconds([*command(folder, every_kind()), "--output", str(folder / "mixed.html")])
 
 
@@ -191,17 +191,17 @@ def children_s() -> float:
 
 
 def every_kind() -> str:
-    """Return 50 questions of every kind, and two more that are asked together, as TOML."""
+    """Return 50 metrics of every kind, and two more that are asked together, as TOML."""
     named = {f"metric_{number:02}": EVERY_KIND[number % len(EVERY_KIND)] for number in range(50)}
     text = registry_text(dark_mode=BOOLEAN, os=CATEGORY, **named).replace("lifetime = 400", "lifetime = 4000")
     return text.replace("per_window = 20", "per_window = 200")
 
 
 def write_every_kind(page: Path) -> tuple[float, float]:
-    """Write a page with every kind of question.
+    """Write a page with every kind of metric.
 
-    Return the seconds to estimate one histogram, and to write the page. Each question is estimated
-    in only one window, and its figures are repeated for all others, because the time of other
+    Return the seconds to estimate one histogram, and to write the page. Each metric is estimated in
+    only one window, and its figures are repeated for all others, because the time of other
     estimates is not measured here.
     """
     registry = Registry.parse(every_kind())

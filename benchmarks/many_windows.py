@@ -27,7 +27,7 @@ REPORTS: Final = 10_000
 """The number of reports in each tally. It does not affect the time."""
 
 HISTOGRAMS: Final = 5
-"""The number of questions in the separate measurement of distributions."""
+"""The number of metrics in the separate measurement of distributions."""
 
 RUNS: Final = 5
 
@@ -46,31 +46,31 @@ KINDS: Final[list[tuple[int, dict[str, Field]]]] = [
     (2, SET),
     (2, COUNT),
 ]
-"""The number of questions of each kind in a typical app. Each distribution adds hundredths of a
+"""The number of metrics of each kind in a typical app. Each distribution adds hundredths of a
 second.
 """
 
 
 def registry() -> Registry:
-    """Return 50 questions."""
+    """Return 50 metrics."""
     return Registry.parse(definitions())
 
 
 def definitions() -> str:
-    """Return the questions as TOML."""
+    """Return the metrics as TOML."""
     fields = [definition for times, definition in KINDS for _ in range(times)]
     text = registry_text(**{f"metric_{number:02}": definition for number, definition in enumerate(fields)})
     return text.replace("per_window = 20", "per_window = 99").replace("lifetime = 400", "lifetime = 9999")
 
 
 def histograms() -> str:
-    """Return questions with distributions, which take longest, as TOML."""
+    """Return metrics with distributions, which take longest, as TOML."""
     wave = NUMBER | {"statistic": "distribution", "low": 0, "high": 5000}
     return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
 
 
 def tallies(metrics: Registry, windows: int = WINDOWS) -> Iterator[bytes]:
-    """Yield the tallies of all questions, drawn at random from the mechanisms' distributions."""
+    """Yield the tallies of all metrics, drawn at random from the mechanisms' distributions."""
     rng = np.random.default_rng(1)
     for metric in metrics.metrics.values():
         for day in range(windows):

@@ -258,7 +258,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
 
     Args:
         report: the report that contains the estimates of the metric.
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         name: the name of the metric, which must be a model.
 
     Raises:

@@ -201,7 +201,7 @@ def _sync(folder: Path) -> None:
 
 MOST_BYTES: Final = 2**26
 """The overview reads the newest reports of each kind of window (day, week, month), up to this
-number of bytes. A single report on a question with a million values has about this size.
+number of bytes. A single report on a metric with a million values has about this size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]
@@ -265,7 +265,7 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 
     Args:
         archive: the archive to write to, which must be locked.
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         windows: the tallies of each window.
         request: the figures requested for each tally.
         now_s: the present time in Unix seconds.
@@ -352,7 +352,7 @@ def write_standing(
 
     Args:
         archive: the archive, which must be locked.
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         is_damaged: called with each window that is left out because its report cannot be read.
 
     Raises:

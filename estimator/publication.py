@@ -1,4 +1,4 @@
-"""A folder that publishes the results of public questions through any static file server.
+"""A folder that publishes the results of public metrics through any static file server.
 
 ```
 PUBLIC/index.html  index.json       the latest result of every public question; link to a question
@@ -9,9 +9,9 @@ PUBLIC/.lock                        locked while a run is writing
 ```
 
 The folder contains only data that `estimator.report.publishing` allows. Each run estimates only
-windows that are not published yet, and adds the estimates to the questions' files. Each file is
-replaced in one step: first the questions' files, then the index. At the end, the run removes the
-files of questions that are no longer public.
+windows that are not published yet, and adds the estimates to the metrics' files. Each file is
+replaced in one step: first the metrics' files, then the index. At the end, the run removes the
+files of metrics that are no longer public.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from estimator.results.standing import INDEX, PAGE
 from estimator.tallies import Tally
 
 METRICS: Final = "metrics"
-"""The subfolder that contains a file for each question."""
+"""The subfolder that contains a file for each metric."""
 
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""The text in place of a question's answer if no window has enough reports to be published."""
+"""The text in place of a metric's answer if no window has enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
 """The request for the published figures. It ignores ``--with``, by which an operator requests more
@@ -61,7 +61,7 @@ def publish(
 
     Args:
         folder: the public folder, which must be locked.
-        registry: the definitions of all questions.
+        registry: the definitions of all metrics.
         tallies: the tallies of the windows that may be published.
         advance: called with the number of tallies just estimated.
 
@@ -83,7 +83,7 @@ def publish(
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
-    """Return the published estimates of a question, except those that are no longer public."""
+    """Return the published estimates of a metric, except those that are no longer public."""
     with suppress(ReportError):  # the file is missing, or another version wrote it
         return _published(read_report(_path(folder, name)).metrics, public)
     return []
@@ -96,7 +96,7 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
 
 
 def _metric(estimated: MetricEstimate) -> str:
-    """Return the name of an estimate's question, without the stratum if there is one."""
+    """Return the name of an estimate's metric, without the stratum if there is one."""
     return estimated.metric.partition("[")[0]
 
 
@@ -132,7 +132,7 @@ def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstim
 
 
 def _report_on(name: str, estimates: list[MetricEstimate], shown: EstimateReport, public: Registry) -> EstimateReport:
-    """Return the published report on a question."""
+    """Return the published report on a metric."""
     return replace(
         shown,
         metrics=tuple(in_order(estimates, apart(public).metrics)),

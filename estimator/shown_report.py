@@ -29,7 +29,7 @@ class ShownReport(EstimateReport, frozen=True):
         return cls(**asdict(report))
 
     def summary(self) -> str:
-        """Return one line per question, with the answer, its interval and the number of reports."""
+        """Return one line per metric, with the answer, its interval and the number of reports."""
         answers, participation = _answers(self)
         lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
@@ -51,10 +51,10 @@ class ShownReport(EstimateReport, frozen=True):
 
 
 class _Answer(NamedTuple):
-    """The summary of one question, in words.
+    """The summary of one metric, in words.
 
     Attributes:
-        metric: the question's name.
+        metric: the metric's name.
         window: the window of the answer, with the word "preliminary" if the window is still open.
         answer: the estimated answer of the population, in a sentence or two.
         reports: the number of reports, as a text such as ``1,204 reports``.
@@ -68,7 +68,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return each question's latest answer, and a sentence on how many devices participate."""
+    """Return each metric's latest answer, and a sentence on how many devices participate."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

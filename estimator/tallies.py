@@ -41,7 +41,7 @@ little memory, because only one line is in memory at a time.
 
 MOST_TALLIES: Final = 10**5
 """The maximum number of tallies in the selected windows, enough for five years of fifty daily
-questions. A tally takes some kilobytes of memory and some milliseconds to estimate.
+metrics. A tally takes some kilobytes of memory and some milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26

@@ -1,6 +1,6 @@
-"""The coverage of intervals for shares within groups, for two questions asked together.
+"""The coverage of intervals for shares within groups, for two metrics asked together.
 
-The shares among people who answered a question at all are measured, too.
+The shares among people who answered a metric at all are measured, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CROSSES: Final = {
     "2 groups, one with 2% of the people, 2 answers": (Cross(Boolean(), Boolean()), np.array([0.02, 0.98])),
     "3 groups, 3 answers": (Cross(Category(("a", "b", "c")), Category(("x", "y", "z"))), np.array([0.6, 0.3, 0.1])),
 }
-"""The pairs of questions by name, each with the shares of its groups."""
+"""The pairs of metrics by name, each with the shares of its groups."""
 
 
 def of_groups(*, differences: bool) -> Iterator[Cell]:

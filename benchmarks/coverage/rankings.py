@@ -1,6 +1,6 @@
 """The coverage of intervals for the AUC of a scale, and for the points of its ROC curve.
 
-People answer a question with yes or no, together with a step of a scale. The AUC measures how well
+People answer a metric with yes or no, together with a step of a scale. The AUC measures how well
 the steps rank people who say yes above people who say no.
 """
 

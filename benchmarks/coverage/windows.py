@@ -52,10 +52,10 @@ WHO: Final = (OTHERS, SAME, OPPOSITE)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A simulated question, and who gives which answers in each window.
+    """A simulated metric, and who gives which answers in each window.
 
     Attributes:
-        metric: the question.
+        metric: the metric.
         people: the population that answers.
         reports: the number of reports in each window.
         who: the people who answer: different people in each window, the same people, or the same

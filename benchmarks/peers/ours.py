@@ -23,7 +23,7 @@ DEVICES = 100_000
 
 
 def chosen(inputs: int, epsilon: float) -> Channel:
-    """Return the channel that ``auto`` chooses for a question with this number of values."""
+    """Return the channel that ``auto`` chooses for a metric with this number of values."""
     return channel_for(kind_of(inputs), RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
 
 

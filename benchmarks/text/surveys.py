@@ -31,7 +31,7 @@ TEXT: Final[dict[str, Field]] = {
     "discover": True,
     "window": "day",
 }
-"""The definition of the question, except max_length and epsilon."""
+"""The definition of the metric, except max_length and epsilon."""
 
 WHOLE: Final = 10**6
 """Up to this number of devices, whole tallies are drawn.
@@ -45,7 +45,7 @@ class Survey:
     """A survey of a population, and the cell of each string in each group.
 
     Attributes:
-        metric: the question, of kind text.
+        metric: the metric, of kind text.
         population: the population that answers.
         cells: the cell of each string in each group, shape (strings, groups).
         sample: a function that draws the tally of one group from the number of devices in each
@@ -60,7 +60,7 @@ class Survey:
 
     @classmethod
     def asked(cls, population: Population, epsilon: float, **more: Field) -> Survey:
-        """Return a survey of a population. Omitted parameters of the question have defaults."""
+        """Return a survey of a population. Omitted parameters of the metric have defaults."""
         metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
         assert isinstance(metric.kind, Text)
         channel = _channel(metric)

@@ -1,1 +1,1 @@
-"""Rehearsals, which randomize known answers before a release and compare estimates with them."""
+"""Rehearsals: known answers are randomized, and estimates are compared with them."""

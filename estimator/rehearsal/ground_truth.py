@@ -1,7 +1,4 @@
-"""The true answers of a rehearsal.
-
-They are read from a table with a row for each device, or drawn at random from given shares.
-"""
+"""The true answers of a rehearsal, read from a table or drawn at random from given shares."""
 
 from __future__ import annotations
 
@@ -25,16 +22,16 @@ from estimator.errors import AnswersError
 from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""The maximum number of devices, for which numpy's float arithmetic is still exact."""
+"""The maximum number of devices. Up to this number, numpy's float arithmetic is exact."""
 
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""The number of rows with each different content of a metric's cells, and the first such row."""
+"""For each distinct content of a metric's cells, the number of rows and the first row."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""The maximum difference between 1 and the sum of a metric's shares. It allows for shares that are
-rounded to seven digits.
+"""The maximum difference between 1 and the sum of a metric's shares. Shares may be rounded to seven
+digits.
 """
 
 
@@ -46,7 +43,7 @@ NO_SHARES: Final = "its answers cannot be drawn uniformly; pass their shares as 
 
 
 class Missing(NamedTuple):
-    """A metric that is left out of a rehearsal, and the reason."""
+    """A metric that a rehearsal leaves out, and the reason."""
 
     metric: Metric
     reason: str
@@ -54,14 +51,14 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """True answers, and the columns and metrics that the rehearsal does not use.
+    """True answers, and the unused columns and metrics.
 
     Attributes:
         populations: the devices of each metric, in the registry's order.
         ignored: the names of columns that do not belong to a metric.
-        missing: the metrics that the rehearsal leaves out. Models are always left out. If a table
-            was read, metrics without a column are also left out. If answers are drawn, vectors and
-            texts without shares are also left out.
+        missing: the metrics that the rehearsal leaves out. Models are always left out. With a
+            table, metrics without a column are left out too. With drawn answers, vectors and texts
+            without shares are left out too.
 
     """
 
@@ -71,18 +68,18 @@ class GroundTruth:
 
 
 def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
-    """Read a table of true answers, with a column for each metric and a row for each device.
+    """Read a table of true answers, with one column per metric and one row per device.
 
-    If a cell is empty, the device does not record an answer to the cell's metric.
+    A device with an empty cell does not answer the metric.
 
     Args:
         path: a CSV file (RFC 4180) in UTF-8 with a heading.
         registry: the registry that defines the metrics.
-        repeat: the number of devices that each row represents.
+        repeat: the number of devices per row.
 
     Raises:
-        AnswersError: if the table is invalid. The message lists every mistake with its row and
-            column, but without the content of the cell.
+        AnswersError: if the table is invalid. The message lists every mistake by row and column,
+            without the content of the cell.
 
     """
     try:
@@ -95,19 +92,19 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return a population whose answers are drawn at random.
+    """Return a population of devices with random answers.
 
-    If no shares are given for a metric, all of its answers are equally likely.
+    If a metric has no given shares, all answers are equally likely.
 
     Args:
         registry: the metrics. Every device answers all of them.
         devices: the number of devices.
-        shares: a TOML or JSON file that contains a table for each metric with given shares. The
-            table maps each answer to its share. None if no shares are given.
+        shares: a TOML or JSON file with a table for each metric that maps answers to shares. None
+            if no shares are given.
 
     Raises:
-        AnswersError: if the file is invalid. The message lists every mistake with its metric and,
-            if possible, with its entry.
+        AnswersError: if the file is invalid. The message lists every mistake by metric and, if
+            possible, by entry.
 
     """
     given = {} if shares is None else _read_shares(shares)
@@ -186,7 +183,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed. The reason is `OF_MODELS` or ``reason``."""
+    """Return the metrics that are not rehearsed, with `OF_MODELS` or ``reason`` as the reason."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()

@@ -1,18 +1,18 @@
-"""The expected quality of a model, measured on people whose answers were not used for training.
+"""The expected quality of a model, measured on people who were not used for training.
 
-The quality is measured by the AUC. This is the probability that the model gives a random person
-with the label yes a higher score than a random person with the label no. The AUC is 0.5 for a model
-that predicts nothing, and 1 for a perfect model.
+The AUC measures the quality. It is the probability that the model scores a random person with yes
+higher than a random person with no. A model that predicts nothing has an AUC of 0.5, and a perfect
+model has an AUC of 1.
 
-A table contains the true answers of some people. It has a column for each feature, and a column for
-the label, which has the metric's name. Each row is a different person, unless a column ``person``
-names the person of each row. A rehearsal has several rounds. Each round holds back different people
-for the test, and draws devices, with replacement, from the rows of all other people. If more
-devices are drawn, there is less noise, but the people remain the same. The result therefore
-measures the effect of noise, and not the benefit of training on more people.
+A table contains the true answers of some people. It has one column per feature, and one column with
+the metric's name for the label. Each row is a different person, unless a column ``person``
+identifies the people.
 
-`devices_for` finds the smallest number of devices for which privacy reduces the AUC by no more than
-a given amount.
+Each round of a rehearsal holds back different people for the test. It draws devices, with
+replacement, from the rows of all other people. More devices reduce the noise, but the people remain
+the same. The result therefore measures the effect of noise, not the benefit of more people.
+
+`devices_for` finds the smallest number of devices with an acceptable loss of AUC.
 """
 
 from __future__ import annotations
@@ -41,19 +41,18 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""One in this number of people is held back from training, and used for the test."""
+"""Each round holds back one in this number of people for the test."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of people who are held back for the test. They must include both labels."""
+"""The minimum number of people held back for the test. They must include both labels."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""A time that determines the window of tallies. A rehearsal has no windows, but a tally needs one.
-"""
+"""An arbitrary time. A rehearsal has no windows, but a tally needs one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers for a model with a yes-or-no label. Each label must occur for two people.
+    """True answers for a model with a yes/no label. Each label must occur for two people.
 
     Attributes:
         answers: the answers as an app would record them.
@@ -73,8 +72,8 @@ class People:
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return whether each row is held back from training, shape (rows,).
 
-        The AUC is defined only if both labels occur. People are therefore redrawn until both occur
-        among the people who are held back, and also among all others.
+        The AUC is defined only if both labels occur. People are therefore redrawn until both labels
+        occur among the people held back and among all others.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -90,7 +89,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """The quality of a model's predictions for people whose answers were not used for training.
+    """The quality of a model's predictions for people who were not used for training.
 
     Attributes:
         devices: the number of devices that reported.
@@ -113,7 +112,7 @@ class ModelRehearsal:
 
 
 class TriedModel(Record, frozen=True):
-    """The quality of models that were trained with a given epsilon and number of devices."""
+    """The quality of models trained with a given epsilon and number of devices."""
 
     epsilon: Annotated[float, says("the epsilon of one report.")]
     devices: Annotated[
@@ -162,11 +161,11 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return the quality of a metric's model that is trained on the reports of some devices.
+    """Return the quality of a metric's model that is trained on reports.
 
     Args:
         metric: a model with a yes/no label.
-        people: the people with their true answers. Some people are held back in each round.
+        people: the people and their true answers.
         devices: the number of devices that report.
         rounds: the number of rounds, at least 1. Each round holds back other people and redraws the
             devices.
@@ -200,7 +199,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
     Args:
         metric: a metric of kind model.
         encoded: the encoded answer of each row, shape (rows, inputs).
-        counts: the number of devices that have each row's answer, shape (rows,).
+        counts: the number of devices with each row's answer, shape (rows,).
         generator: the source of random numbers.
 
     """
@@ -211,7 +210,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the probability that a random person with yes has a higher score than one with no.
+    """Return the probability that a random person with yes scores higher than one with no.
 
     A pair of equal scores counts one half. Both labels must occur.
     """
@@ -223,7 +222,7 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
     """Return the mean AUC of linear regressions on true answers, without privacy.
 
-    In each round, some people are held back from the regression and used for the test.
+    Each round holds back some people for the test.
     """
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
@@ -252,16 +251,16 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The number of devices that a search tries first. Even simple models need more devices."""
+"""The first number of devices that a search tries. Even simple models need more devices."""
 
 MOST_DEVICES: Final = 10**7
-"""The maximum number of devices. Simulating their reports one by one takes minutes."""
+"""The maximum number of devices. A simulation of their reports takes minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The number of bisection steps in a search. They begin when doubling has found a number of devices
-that is enough. Three steps determine the smallest number to within 9%.
+"""The number of bisection steps after doubling has found enough devices. Three steps determine the
+smallest number to within 9%.
 """
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
@@ -277,8 +276,8 @@ class Loss:
 
     Attributes:
         rehearsal: the rehearsal with this number of devices.
-        losses: the AUC without privacy minus the AUC with privacy, in each round. Both are
-            measured on the same people.
+        losses: for each round, the AUC without privacy minus the AUC with privacy, on the same
+            people.
 
     """
 
@@ -303,23 +302,23 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Find the smallest number of devices for which privacy loses at most ``most_loss`` of AUC.
+    """Find the smallest number of devices with a loss of AUC of at most ``most_loss``.
 
-    The number of devices is doubled until the loss is small enough. Bisection then searches between
-    the last two numbers. A mean loss may be small by chance. Its standard error is therefore added
-    before it is compared with ``most_loss``.
+    The search doubles the number of devices until the loss is small enough. Bisection then searches
+    between the last two numbers. A mean loss may be small by chance. The search therefore adds the
+    standard error before the comparison with ``most_loss``.
 
     Args:
         metric: a model with a yes/no label.
-        people: the people with their true answers. Some people are held back in each round.
+        people: the people and their true answers.
         most_loss: the maximum loss of AUC relative to a linear regression without privacy.
         rounds: the number of rounds for each number of devices, at least 2.
         seed: the seed of all randomness. The same people are held back for every number of devices.
         advance: a function that is called with the argument 1 after each number of devices.
 
     Returns:
-        The rehearsal with this number of devices, and its loss. None if even `MOST_DEVICES` are
-        not enough.
+        The rehearsal with this number of devices, and its loss. None if `MOST_DEVICES` are not
+        enough.
 
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
@@ -351,23 +350,23 @@ def _rounded(devices: float) -> int:
 
 
 LEAST_ROWS: Final = 20
-"""The minimum number of complete rows. Fewer rows would leave too few people for the test."""
+"""The minimum number of complete rows. Fewer rows leave too few people for the test."""
 
 LEAST_PERSONS: Final = 2
-"""The minimum number of people with each label. One is used for training, and one for the test."""
+"""The minimum number of people with each label: one for training, and one for the test."""
 
 
 def read_people(path: Path, metric: Metric) -> People:
     """Read a table of true answers for a model. Rows with an empty cell are left out.
 
     Args:
-        path: a CSV file (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify the
-            person of each row.
+        path: a CSV file (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify each
+            row's person.
         metric: a model with a yes/no label.
 
     Raises:
-        AnswersError: if the table is invalid. The message names the column or the row, but does
-            not contain a cell.
+        AnswersError: if the table is invalid. The message names the column or the row, without the
+            content of a cell.
 
     """
     observation = analysis_of(metric).observation
@@ -400,7 +399,7 @@ def read_people(path: Path, metric: Metric) -> People:
 
 
 def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a heading that does not name each feature and the label once.
+    """Refuse a heading that does not name each feature and the label exactly once.
 
     Raises:
         AnswersError: if the heading is refused. The message names the columns.

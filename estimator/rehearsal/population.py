@@ -1,11 +1,10 @@
-"""The population of a rehearsal, which consists of the number of devices with each answer.
+"""The population of a rehearsal: the number of devices with each answer.
 
-A *figure* is a number such as a share, a mean or a quantile. The true figures are computed from the
-population. A rehearsal shows them next to the estimates, and counts how often intervals contain
-them.
+A *figure* is a number such as a share, a mean or a quantile. The population determines the true
+figures. A rehearsal shows them next to the estimates, and counts how often intervals contain them.
 
 Answers are parsed from text. A device encodes an answer as an input of the channel, sometimes at
-random. For instance, it may round 2.25 to 2 or 3. A `TrueAnswer` therefore includes the probability
+random. For example, it may round 2.25 to 2 or 3. A `TrueAnswer` therefore includes the probability
 of each input.
 """
 
@@ -37,26 +36,23 @@ Input = int | tuple[int, ...]
 """An input of a channel, which is an integer or an encoded vector."""
 
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
-"""An answer. The members of a set are in the domain's order, so that equal sets are equal tuples.
-"""
+"""An answer. The members of a set are in the domain's order, so equal sets are equal tuples."""
 
 ROUNDING: Final = 1e-9
-"""The allowed rounding error of a cumulative share when it is compared with the level of a
-quantile, such as 0.5 for the median.
-"""
+"""The allowed rounding error of a cumulative share in a comparison with the level of a quantile."""
 
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The key under which the coverage of a whole distribution function is stored."""
+"""The key of the coverage of a whole distribution function."""
 
 BAND: Final = "at_most"
-"""The name of the statistic that consists of the points of a distribution function."""
+"""The statistic of the points of a distribution function."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """An answer, and the channel's inputs as which a device may encode it.
+    """An answer, and the inputs of the channel that may encode it.
 
     The encoding is random if the device rounds a number or selects a member of a set.
 
@@ -81,11 +77,11 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Parse an answer from a cell, or from several cells with one part of the answer each.
+    """Parse an answer from one cell, or from several cells with one part each.
 
     Raises:
         ValueError: if the cells do not contain an answer. The message describes possible answers,
-            but does not contain the cells.
+            without the content of the cells.
 
     """
     kind = metric.kind
@@ -98,7 +94,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
-    """Return an answer with the probabilities of the inputs as which it may be encoded.
+    """Return an answer with the probabilities of its possible inputs.
 
     Raises:
         DomainError: if the value is not an answer to the metric.
@@ -112,7 +108,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
-    """Add up how often each answer was given. The cells 1 and 1.0, for example, count as equal."""
+    """Add up the number of times that each answer was given. For example, 1 and 1.0 are equal."""
     counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
@@ -121,7 +117,7 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers in ascending order, weighted by the number or share of devices with each number.
+    """Numbers in ascending order, with the number or share of devices as weights.
 
     Attributes:
         values: the numbers in ascending order, shape (values,).
@@ -136,7 +132,7 @@ class WeightedNumbers:
 
     @classmethod
     def from_values(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
-        """Sort numbers together with their weights. The weights must have a positive sum."""
+        """Sort numbers together with their weights. The sum of the weights must be positive."""
         rising = np.argsort(values)
         return cls(np.array(values)[rising], weights[rising], math.fsum(weights.tolist()))
 
@@ -147,24 +143,22 @@ class WeightedNumbers:
         return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
 
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
-        """Return the quantile at each of several levels.
+        """Return the quantile at each level.
 
-        The quantile at level p is the smallest number v for which at least a share p of devices has
-        a number of at most v.
+        The quantile at level p is the smallest number v with a cumulative share of at least p.
         """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
 
     def at_most(self, places: Sequence[float]) -> list[float]:
-        """Return the share of devices whose number is at most each of the given numbers."""
+        """Return the share of devices with a number of at most x, for each x in ``places``."""
         return [self._share(self.values <= place) for place in places]
 
     def bins(self, starts: Sequence[float]) -> list[float]:
         """Return the share of devices with a number in each bin.
 
-        A bin includes its start, and ends just before the start of the next bin. The last bin has
-        no end.
+        A bin includes its start and ends just before the next bin. The last bin has no end.
         """
         places = np.searchsorted(np.array(starts), self.values, side="right") - 1
         return [self._share(places == place) for place in range(len(starts))]
@@ -183,14 +177,14 @@ class Population:
     """The devices that answer one metric.
 
     Attributes:
-        metric: the question.
+        metric: the metric.
         answers: the distinct answers.
-        shares: the share of each answer in the population, shape (len(answers),). They add up to 1.
+        shares: the share of each answer, shape (len(answers),). They add up to 1.
         devices: the number of devices that record an answer.
-        at_hand: the number of devices that give each answer, shape (len(answers),). None if
-            answers are drawn at random according to ``shares``.
-        is_known: whether answers or their shares were given. Otherwise, all answers are assumed to
-            be equally likely.
+        at_hand: the number of devices with each answer, shape (len(answers),). None if answers are
+            drawn at random from ``shares``.
+        is_known: whether answers or their shares were given. Otherwise, all answers are equally
+            likely.
 
     """
 
@@ -209,33 +203,27 @@ class Population:
         return cls(metric, tuple(counts), at_hand / max(devices, 1), devices, at_hand)
 
     def draw(self, generator: np.random.Generator) -> Counts:
-        """Draw the devices from the population, and return the number that give each answer."""
+        """Draw the devices, and return the number of devices with each answer."""
         return generator.multinomial(self.devices, self.shares) if self.answers else np.zeros(0, dtype=np.int64)
 
     def draws(self) -> Draws:
-        """Return a function that draws a tally for a given number of devices with each answer."""
+        """Return a function that draws a tally from the number of devices with each answer."""
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
         """Return the mean of each coordinate of the answers, before long vectors are scaled down.
 
-        Args:
-            weights: the weights of the answers, shape (len(answers),).
-
+        ``weights`` are the weights of the answers, shape (len(answers),).
         """
         vectors = np.array([answer.value for answer in self.answers], dtype=np.float64)
         mean: Floats = weights @ vectors / weights.sum()
         return mean
 
     def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
-        """Return the share of devices that have each value.
+        """Return the share of devices with each value.
 
-        If answers are sets, the values are the members of the sets. If an answer is a pair of a
-        group and a number, the values are the groups.
-
-        Args:
-            weights: the weights of the answers, shape (len(answers),).
-
+        For sets, the values are the members of the sets. For pairs of a group and a number, the
+        values are the groups. ``weights`` are the weights of the answers, shape (len(answers),).
         """
         total, shares, counted = math.fsum(weights.tolist()), dict[Value, float](), analysis_of(self.metric).counted
         for answer, weight in zip(self.answers, weights.tolist(), strict=True):
@@ -250,13 +238,10 @@ class Population:
         return math.fsum(worth(answer.value) * (weight / total) for answer, weight in pairs)
 
     def group_means(self, weights: Floats | Counts, groups: Sequence[Label]) -> list[float]:
-        """Return the mean of each group's numbers. It is NaN for a group without devices.
+        """Return the mean of each group's numbers, or NaN for a group without devices.
 
-        Args:
-            weights: the weights of the answers, shape (len(answers),). Each answer is a pair of a
-                group and a number.
-            groups: the groups in the requested order.
-
+        Each answer is a pair of a group and a number. ``weights`` are the weights of the answers,
+        shape (len(answers),).
         """
         of_groups: dict[Value, list[tuple[float, float]]] = {}
         worth = analysis_of(self.metric).worth
@@ -281,7 +266,7 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Ranges for clipping that would make the mean more accurate, or () if there are none."""
+        """Better clipping ranges for the mean, or () if there are none."""
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
@@ -292,17 +277,13 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""A function that returns true figures. It takes a population, weights of answers, and labels."""
+"""A function from a population, weights of answers, and labels to true figures."""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
     """Return the true value of each figure that has one.
 
-    Args:
-        population: the population that gives the answers.
-        weights: the number or share of devices with each answer, shape (len(answers),).
-        estimated: the estimates of the figures.
-
+    ``weights`` are the numbers or shares of devices with each answer.
     """
     known = (
         (group.keys, TRUTHS[group.statistic](population, weights, group.figures.labels))
@@ -343,7 +324,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""The function that computes the true figures of each statistic. An unknown figure is NaN."""
+"""The function that computes each statistic's true figures. An unknown figure is NaN."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
@@ -352,7 +333,7 @@ def holds(figure: Estimate, truth: float) -> bool:
 
 
 def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
-    """Yield the key, the estimate and the true value of each figure whose true value is known."""
+    """Yield the key, the estimate and the true value of each figure with a known true value."""
     for group in estimated.groups:
         for key, figure in zip(group.keys, group.figures, strict=True):
             if key in truths:
@@ -362,8 +343,8 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
     """Return the fraction of each statistic's intervals that contain the true value.
 
-    The entry `WHOLE_BAND` is 1 if all intervals of a distribution function contain the true value.
-    Otherwise, it is 0.
+    The entry `WHOLE_BAND` is 1 if all intervals of a distribution function contain the true value,
+    otherwise 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):
@@ -375,7 +356,7 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
 
 
 class Coverage(Record, frozen=True):
-    """The coverage of a statistic's intervals (the fraction that contains the true value)."""
+    """The fraction of a statistic's intervals that contain the true value."""
 
     rounds: Annotated[int, says("the number of rounds, each with new random numbers.")]
     population: Annotated[

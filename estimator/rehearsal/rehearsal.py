@@ -1,8 +1,7 @@
 """A rehearsal, which draws reports for known answers and compares estimates with the truth.
 
-The reports are drawn from the distributions of the metrics' real mechanisms. The result is a
-document like the one of the command ``report``, except that it also contains the true value of each
-figure.
+Reports are drawn from the distributions of the metrics' real mechanisms. The result resembles the
+document of the command ``report``. It also contains the true value of each figure.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time that determines a rehearsal's window. If the current time were used, the output for a
-given seed would change whenever a new window begins.
+"""The time that determines a rehearsal's window. It is fixed, because the same seed must give the
+same output in every window.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
@@ -141,12 +140,12 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
         coverage: Mapping[str, Coverage],
         texts: RehearsedTexts | None = None,
     ) -> Rehearsed:
-        """Return the results of a metric, in which each figure has its true value.
+        """Return the results of a metric, with the true value of each figure.
 
         Args:
             truths: the true values that are known.
             estimated: the estimates.
-            coverage: how often intervals contained the true value, by statistic.
+            coverage: the coverage of intervals, by statistic.
             texts: the texts that were found and missed. None if texts are not discovered.
 
         """
@@ -206,20 +205,19 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
     window_of: Callable[[WindowKind], Window] = _same_window,
     keep: Callable[[Tally], object] = lambda _: None,
 ) -> Rehearsal:
-    """Draw a report from every device, estimate the metrics, and measure the intervals' coverage.
+    """Draw a report from every device, estimate the metrics, and measure coverage.
 
     The *coverage* of intervals is the fraction that contains the true value.
 
     Args:
         truth: the true answers.
-        seed: the seed of all randomness. The same seed leads to the same result, unless another
-            version of numpy is used.
-        rounds: the number of repetitions with new reports from which coverage is measured.
-        ranges: the ranges of numbers whose shares are estimated. Each range consists of a metric's
-            name, the start and the end.
+        seed: the seed of all randomness. The same seed gives the same result with the same version
+            of numpy.
+        rounds: the number of repetitions with new reports, for the coverage.
+        ranges: the ranges of numbers with estimated shares: a metric's name, the start and the end.
         after_round: a function that is called after each round of each metric.
         window_of: a function that returns the window in which devices report.
-        keep: a function that is called with each metric's tally before estimates are computed.
+        keep: a function that is called with each metric's tally before the estimation.
 
     """
     generators = np.random.default_rng(seed).spawn(
@@ -296,7 +294,7 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, population: Popula
 def _tally(
     population: Population, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator
 ) -> Tally:
-    """Draw the tally of a window for a given number of devices with each answer."""
+    """Draw the tally of a window from the number of devices with each answer."""
     drawn = tuple(sampler(counts, window, generator).tolist())
     return Tally(
         population.metric.name, population.metric.edition, window, closed=True, reports=population.devices, counts=drawn

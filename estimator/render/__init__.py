@@ -1,7 +1,6 @@
 """The formats of a report. Renderers select and format results, but compute nothing.
 
-`FORMATS` and `BINARY_FORMATS` contain the functions that convert an `EstimateReport` to a text or
-to bytes.
+`FORMATS` and `BINARY_FORMATS` map the values of ``--format`` to functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The digest for mail or chat, which summarizes all questions in at most 20 lines."""
+"""The digest for mail or chat: a summary of all metrics in at most 20 lines."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""The maximum number of lines. Chat programs show so many without collapsing the message."""
+"""The maximum number of lines. Chat programs collapse longer messages."""
 
 FRAME: Final = 6
-"""The number of lines that are not about a single question; three of them are empty."""
+"""The number of lines that are not about a single metric. Three of them are empty."""
 
 LONGEST_LINE: Final = 400
-"""The maximum number of characters in the sentences about a question. The phrase with the number of
-reports does not count.
-"""
+"""The maximum number of characters in a metric's sentences, without the phrase on reports."""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
-"""The conclusions on whether answers changed, in the order in which questions are listed."""
+"""The conclusions on whether answers changed, in the order of the digest."""
 
 WITH_CHANGE: Final = ("changed", "perhaps")
-"""The conclusions for which the digest also contains the sentence on the change."""
+"""For these conclusions, the digest also contains the sentence on the change."""
 
 
 class Digest(NamedTuple):
@@ -30,11 +28,11 @@ class Digest(NamedTuple):
 
     Attributes:
         heading: the app, and the last window.
-        summary: a sentence on the number of questions that changed.
-        lines: for each shown question, the title and the sentences about the question.
-        more: a line on the questions that are left out, and where to find them; empty if all are
+        summary: a sentence on the number of metrics that changed.
+        lines: the title and the sentences of each shown metric.
+        more: a line on the metrics that are left out, and where to find them. Empty if all are
             shown.
-        participation: a sentence on which devices the figures describe.
+        participation: a sentence on the devices that the figures describe.
 
     """
 

@@ -1,10 +1,10 @@
-"""The figures of every question's last closed window as gauges, in the OpenMetrics text format.
+"""The figures of every metric's last closed window as gauges, in the OpenMetrics text format.
 
-Prometheus reads the file through the textfile collector of its node exporter. If no new file is
-written, the exporter keeps serving the last file, so alert rules should compare
+Prometheus reads the file through the textfile collector of its node exporter. Without a new file,
+the exporter keeps serving the last file. Alert rules should therefore compare
 `hearsay_window_end_timestamp_seconds` with the clock.
 
-Found texts are left out, because devices choose them, and each text would become a time series.
+Found texts are left out. Devices choose them, and each text would become a time series.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ FIGURES: Final = {
     "hearsay_low": "The lower end of the interval.",
     "hearsay_high": "The upper end of the interval.",
 }
-"""The names of the gauges that each figure has, with their descriptions."""
+"""The names and descriptions of each figure's gauges."""
 
 METRICS: Final = {
     "hearsay_reports": "The number of reports in the last closed window.",
     "hearsay_window_start_timestamp_seconds": "The time at which the last closed window began.",
     "hearsay_window_end_timestamp_seconds": "The time at which the last closed window ended.",
 }
-"""The names of the gauges that each question has once, with their descriptions."""
+"""The names and descriptions of the gauges that each metric has once."""
 
 ABOUT: Final = "hearsay_metric_info"
-"""The gauge whose labels describe a question, and whose value is always 1."""
+"""The gauge with labels that describe a metric. Its value is always 1."""
 
 OF_METRIC: Final = ("metric", "edition", "group")
 
@@ -47,15 +47,14 @@ DESCRIPTION: Final = ("title", "unit", "counted")
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
 GROUPED: Final = frozenset({"mean_within", "share_within"})
-"""The statistics of groups of devices. The label of a figure begins with the name of the group."""
+"""The statistics of groups of devices. Their figures' labels begin with the group's name."""
 
 
 def as_openmetrics(report: EstimateReport) -> str:
-    """Return the gauges of every question.
+    """Return the gauges of every metric.
 
-    The label ``group`` names a public stratum or, for two questions asked together, an answer to
-    the first question. If a question has many values, only the values with the largest shares have
-    gauges, as on the page.
+    The label ``group`` names a public stratum. For a pair of metrics, it is an answer to the first.
+    Only the values with the largest shares have gauges, as on the page.
     """
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 takes 90 ms, and no other format needs it
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise

@@ -1,21 +1,22 @@
 """The rounding of a figure with an interval, in every format that people read.
 
-* The interval is rounded outwards, so the shown interval contains the exact one.
+* The interval is rounded outward, so the shown interval contains the exact interval.
 * The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
-  nearer end; JSON and CSV contain the original.
-* Rounding never gives an impossible number. For instance, if no answer can be above 46, an interval
-  that ends at 45.3 is not rounded outwards to 50.
+  nearer end. JSON and CSV contain the original.
+* Rounding never gives an impossible number. For example, if 46 is the largest possible answer, an
+  interval that ends at 45.3 is not rounded outward to 50.
 
-Each number is rounded only once, from its exact value. A figure and its interval are rounded to the
-same decimal place. In a table, this is the place of the second significant digit of the standard
-error; in a sentence, the place of its first. For instance, with the standard error 0.0214, the
-figure 0.53478 becomes 0.535 in a table, and 0.53 in a sentence. If the figure would be rounded to a
-number outside its interval, a finer place is used. For instance, 28 of 28 days are not shown as
-about 30. Rounding uses exact arithmetic on the shortest decimal representation of the float.
-Estimates are rounded half to even.
+A figure and its interval are rounded to the same decimal place. In a table, this is the place of
+the second significant digit of the standard error. In a sentence, it is the place of the first. For
+example, with the standard error 0.0214, the figure 0.53478 becomes 0.535 in a table and 0.53 in a
+sentence. A finer place is used if rounding would move the figure out of its interval. For example,
+28 of 28 days are not shown as about 30.
 
-Shares are shown in percent. Other figures are shown in the unit of their question. The unit is
-written after the estimate or, if there is no estimate, after the interval.
+Each number is rounded only once, from the shortest decimal representation of the float. The
+arithmetic is exact. Estimates are rounded half to even.
+
+Shares are shown in percent, and other figures in the metric's unit. The unit follows the estimate
+or, without an estimate, the interval.
 """
 
 from __future__ import annotations
@@ -40,50 +41,49 @@ _Figure = tuple[float | None, float, float, float | None]
 """An estimate, the ends of its interval, and its standard error."""
 
 PERCENT_POWER: Final = 2
-"""A share is multiplied by 10 to this power to give percent."""
+"""The power of ten that converts a share to percent."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
-"""The number of significant digits to which an error is rounded in a table, and in a sentence."""
+"""The number of significant digits of an error in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
 """The approximate length of a 95% interval, in standard errors.
 
-If a standard error is missing, the interval's length is divided by this number instead.
+If the standard error is missing, the interval's length divided by this number replaces it.
 """
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum number of decimals, and of digits before the point. Numbers that need more are
+"""The maximum number of decimals, and of digits before the point. Numbers with more digits are
 written with a power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
-"""Larger sizes on a logarithmic scale count as this one, because their exponential would overflow.
-"""
+"""The maximum size on a logarithmic scale. The exponential of a larger size would overflow."""
 
 POINT_FIGURES: Final = 4
-"""The number of significant digits of a figure whose interval has length 0."""
+"""The number of significant digits of a figure with an interval of length 0."""
 
 DUST: Final = 1e-12
-"""An interval counts as a single point if its length is at most this fraction of its larger end.
+"""An interval is a single point if its length is at most this fraction of its larger end.
 
-Such lengths are rounding errors of float arithmetic.
+Such small lengths are rounding errors of float arithmetic.
 """
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
-"""A decimal context with more digits than any float has, so that it never rounds."""
+"""A decimal context with more digits than any float has, so it never rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """A figure, its interval and its error as texts without a unit, rounded to the same place.
+    """A figure, its interval and its error as texts, without a unit, with equal decimals.
 
     Attributes:
-        estimate: the estimate, moved to the nearer end if it lies outside its interval; empty if
+        estimate: the estimate, moved to the nearer end if it lies outside its interval. Empty if
             unknown.
         low: the lower end of the interval, rounded down.
         high: the upper end of the interval, rounded up.
-        error: the standard error; empty if unknown.
-        suffix: the unit after a number; empty if there is none.
+        error: the standard error. Empty if unknown.
+        suffix: the unit after a number. Empty if there is none.
         decimals: the number of decimals of all four texts.
         power: the power of ten by which all four numbers are multiplied.
         possible: the smallest and the largest possible number. None if they are unknown.
@@ -117,15 +117,14 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return the number of decimals with which a figure with this error is shown.
+    """Return the number of decimals for a figure with this error.
 
-    With two digits of the error, it is 1 for an error of 1.3, 2 for 0.0996, and -1 for 120.
-
-    A result below 0 means that figures are rounded to tens, hundreds and so on.
+    For two digits of the error, the result is 1 for an error of 1.3, 2 for 0.0996, and -1 for 120.
+    A negative result means rounding to tens, hundreds and so on.
 
     Args:
         standard_error: the error, above 0, in the unit that is shown.
-        figures: the number of significant digits to which the error is rounded.
+        figures: the number of significant digits of the error.
 
     """
     rounded = Context(prec=figures, rounding=ROUND_HALF_EVEN).create_decimal(repr(standard_error))
@@ -138,12 +137,12 @@ def percent(
     """Return a share in percent, rounded to whole percents or finer.
 
     Args:
-        value: the estimate, as a fraction of 1; it may lie outside 0 to 1. None if it is unknown.
+        value: the estimate, as a fraction of 1. It may lie outside 0 to 1. None if it is unknown.
         low: the lower end of the interval.
         high: the upper end of the interval.
-        standard_error: the standard error of the estimate. Without it, the interval's length
+        standard_error: the standard error of the estimate. If missing, the interval's length
             determines the digits.
-        figures: the number of significant digits to which the error is rounded.
+        figures: the number of significant digits of the error.
 
     """
     figure = (value, low, high, standard_error)
@@ -166,10 +165,10 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         value: the estimate. None if it is unknown.
         low: the lower end of the interval.
         high: the upper end of the interval.
-        standard_error: the standard error of the estimate. Without it, the interval's length
+        standard_error: the standard error of the estimate. If missing, the interval's length
             determines the digits.
-        unit: the name of the unit; empty if there is none.
-        figures: the number of significant digits to which the error is rounded.
+        unit: the name of the unit. Empty if there is none.
+        figures: the number of significant digits of the error.
         possible: the smallest and the largest possible number. None if they are unknown.
         decimals: the number of digits after the point. None if the error determines it.
 
@@ -180,13 +179,13 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
-    """Format a size that has no standard error itself, such as the half-width of an interval.
+    """Format a size without a standard error, such as the half-width of an interval.
 
     Args:
         size: the size, at least 0.
-        figures: the number of significant digits of the size that are shown.
+        figures: the number of significant digits.
         power: the power of ten by which the size is multiplied: 2 for a share in percent.
-        direction: the direction of the rounding; by default upwards, because the size is an upper
+        direction: the direction of the rounding. By default upward, because the size is an upper
             bound.
 
     """
@@ -200,20 +199,12 @@ def relative_size(logarithm: float) -> str:
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return an estimate, or the nearer end of its interval if it lies outside the interval."""
+    """Return an estimate, or the nearer end of its interval if it lies outside."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
 def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[int, int, int]:
-    """Return an estimate and both ends of its interval as multiples of a power of ten, for charts.
-
-    Args:
-        estimate: the unbiased estimate.
-        low: the lower end of the interval.
-        high: the upper end.
-        exponent: the exponent x of the power 10**x.
-
-    """
+    """Return an estimate and both ends of its interval as multiples of 10**exponent, for charts."""
     parts = ((min(high, max(low, estimate)), ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
     at, bottom, top = (int(_to_place(part, 0, -exponent, direction)) for part, direction in parts)
     return at, bottom, top
@@ -226,8 +217,8 @@ def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_
 
     Args:
         value: a finite number.
-        decimals: the digits after the point. If below 0, the number is rounded to tens, hundreds
-            and so on.
+        decimals: the digits after the point. A negative number means rounding to tens, hundreds and
+            so on.
         power: the power of ten: 2 for a share in percent.
         direction: the direction of the rounding, by its name in `decimal`.
 
@@ -263,7 +254,7 @@ def _possible_text(
 
 
 def _possible_place(value: float, decimals: int, possible: Ends, direction: str) -> int:
-    """Return how many decimals a number needs so that it is not rounded to an impossible one."""
+    """Return the number of decimals at which rounding does not give an impossible number."""
     least, greatest = possible
     if least <= value <= greatest:
         while not least <= float(_to_place(value, decimals, 0, direction)) <= greatest:
@@ -281,7 +272,7 @@ def _decimals(figure: _Figure, figures: int) -> int:
 
 
 def _decimals_within(figure: _Figure, decimals: int) -> int:
-    """Return how many decimals a figure needs so that rounding keeps it in its interval."""
+    """Return the number of decimals at which rounding keeps a figure in its interval."""
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
     finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)
@@ -303,8 +294,8 @@ class Unit:
 
     Attributes:
         power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
-        name: the unit that follows a number; empty if there is none.
-        difference: the unit that follows a difference between two figures; for percent, ``points``.
+        name: the unit after a number. Empty if there is none.
+        difference: the unit after a difference of two figures. For percent, it is ``points``.
         possible: the smallest and the largest possible number. None if they are unknown.
 
     """
@@ -316,12 +307,12 @@ class Unit:
 
     @property
     def suffix(self) -> str:
-        """The text that follows a number."""
+        """The text after a number."""
         return _behind(self.name)
 
     @property
     def of_difference(self) -> str:
-        """The text that follows a difference."""
+        """The text after a difference."""
         return _behind(self.difference)
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
@@ -330,7 +321,7 @@ class Unit:
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with as many decimals as the estimate, or ""."""
+        """Return the maximum-likelihood value with the decimals of the estimate, or ""."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)
@@ -352,7 +343,7 @@ class Unit:
 
 
 def _behind(name: str) -> str:
-    """Return the text that follows a number in this unit; "" without a unit."""
+    """Return the text after a number in this unit, or "" without a unit."""
     return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 
@@ -368,7 +359,7 @@ def unit_of(group: FigureGroup) -> Unit:
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return a statistic's figures for the values at these positions.
 
-    If the statistic does not have one figure for each value, return its first figures.
+    If the statistic does not have one figure per value, return its first figures.
     """
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 
@@ -376,8 +367,8 @@ def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
 def bar_ends(group: FigureGroup) -> Ends | None:
     """Return the ends of the scale of bars, or None if the figures have no bars.
 
-    If figures have a smallest and a largest possible number, these are the ends. Otherwise, if
-    there is a figure for each value or coordinate, the scale is symmetric around 0.
+    The ends are the smallest and the largest possible number. If these are unknown, and there is
+    one figure per value or coordinate, the scale is symmetric around 0.
     """
     if group.ends is not None or not group.about.by_value:
         return group.ends
@@ -389,10 +380,10 @@ class ShownFigure(NamedTuple):
     """A figure with everything that a line of text shows.
 
     Attributes:
-        label: the label of the figure; for a pair, two texts, which can be shortened separately.
+        label: the label of the figure. For a pair, two texts that can be shortened separately.
         figure: the figure.
         rounded: the figure and its interval as texts.
-        likeliest: the maximum-likelihood value as a text; empty if there is none.
+        likeliest: the maximum-likelihood value as a text. Empty if there is none.
         ends: the ends of the bar's scale. None if the figure has no bar.
 
     """
@@ -405,7 +396,7 @@ class ShownFigure(NamedTuple):
 
     @property
     def filled(self) -> float | None:
-        """The fraction of the bar that is filled, from 0 to 1. None if there is nothing to draw."""
+        """The filled fraction of the bar, from 0 to 1. None if there is nothing to draw."""
         value = within(self.figure.estimate, self.figure.low, self.figure.high)
         if self.ends is None or value is None:
             return None

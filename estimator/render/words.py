@@ -1,4 +1,4 @@
-"""The wording that all renderers share, such as the sentences that answer a question.
+"""The wording that all renderers share, such as the sentence on a metric's main figure.
 
 The sentences are written for readers who do not know confidence intervals.
 """
@@ -34,7 +34,7 @@ from estimator.statistics.confidence import CONFIDENCE, SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural, shown_of
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
-"""The decimal context in which privacy losses are rounded upwards, to three significant digits."""
+"""The decimal context that rounds privacy losses up to three significant digits."""
 
 LEAST_P: Final = 0.001
 """The smallest p-value that is shown as a number. Smaller p-values would be inaccurate, because the
@@ -52,7 +52,7 @@ MOVED: Final = {
     "cell_share": "cell share",
     "product_mean": "product mean",
 }
-"""The labels of quantities that fabricated reports could shift and that are not single figures."""
+"""The labels of quantities, other than single figures, that fabricated reports could shift."""
 
 SHOWN_UNCLEAR = 5
 """The maximum number of unclear texts that a sentence names."""
@@ -83,9 +83,9 @@ NO_TEXTS = "This question does not discover texts. Name some with --with candida
 
 
 def titled(report: EstimateReport) -> EstimateReport:
-    """Return a report with the questions' titles in place of their names.
+    """Return a report with the titles of paired metrics in place of their names.
 
-    This applies to questions asked together, whose names occur in sentences.
+    These names occur in sentences.
     """
     titles = {estimated.metric: estimated.title for estimated in report.metrics}
     highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
@@ -94,7 +94,7 @@ def titled(report: EstimateReport) -> EstimateReport:
 
 
 def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricEstimate:
-    """Return estimates with the titles of questions asked together in place of their names."""
+    """Return estimates with the titles of paired metrics in place of their names."""
     if estimated.names is None:
         return estimated
     first, second = (titles.get(name, name) for name in estimated.names)
@@ -102,12 +102,12 @@ def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricE
 
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
-    """Return a sentence or two that answer a question with the figures of one window.
+    """Return one or two sentences on a metric's main figure in one window.
 
     Args:
         estimated: the figures of the window.
-        independence: for two questions asked together, the p-value of the test whether they are
-            independent, corrected for all such pairs. None for other questions.
+        independence: for a pair of metrics, the p-value of the test of independence, corrected for
+            all pairs. None for other metrics.
 
     """
     if not estimated.reports:
@@ -142,7 +142,7 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return what the labels of shares are called, such as ``answer`` or ``group``."""
+    """Return the noun for the labels of shares, such as ``answer`` or ``group``."""
     if estimated.are_sets:
         return "value"
     if estimated.names is None:
@@ -188,7 +188,7 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that writes a sentence on the largest, or the clearest, of many figures."""
+    """Return a function that writes a sentence on the largest, or clearest, of many figures."""
 
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
         lead = group.figures[group.lead]
@@ -217,7 +217,7 @@ def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_group_means(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return a sentence on the groups with the lowest and the highest mean; empty if unknown."""
+    """Return a sentence on the groups with the lowest and highest mean, or "" if unknown."""
     known = sorted((each for each in group.figures if each.estimate is not None), key=lambda each: each.estimate or 0.0)
     if len(known) < 2 or estimated.names is None:  # noqa: PLR2004 a comparison needs two
         return ""
@@ -242,18 +242,18 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "quantile": _of_median,
     "mean_within": _of_group_means,
 }
-"""For each statistic, a function that writes the sentence that answers the question."""
+"""For each statistic, the function that writes the sentence on the main figure."""
 
 
 def notes_of(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes that readers need to understand the figures of a question."""
+    """Yield notes that readers need to understand the figures of a metric."""
     if estimated.relation:
         yield estimated.relation
     yield from text_notes(estimated)
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on a list of texts: which texts may be missing, and which are unclear."""
+    """Yield notes on the texts that may be missing from a list, and on unclear texts."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
@@ -303,9 +303,9 @@ def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
 
 
 def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
-    """Return the bounds for all installations on the figure that answers the question.
+    """Return the statistic of the main figure, with the figure's bounds for all installations.
 
-    Return a pair of the statistic and the bounds, or None if there are no bounds.
+    Return None if there are no bounds.
     """
     key = estimated.headline
     group = None if key is None else among_all.group(key.statistic)
@@ -314,7 +314,7 @@ def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[Fig
 
 
 def taking_part_words(among_all: AmongAll) -> str:
-    """Return the share of installations that participate, as a phrase."""
+    """Return a phrase on the share of installations that participate."""
     share = among_all.taking_part
     if share.low == share.high:
         return f"{exact_percent(share.low)} participate"
@@ -329,9 +329,7 @@ def interval_of(share: Estimate) -> str:
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
     """Return sentences on the devices that the figures describe, and on their approximate number.
 
-    Args:
-        windows: the windows whose figures are shown.
-
+    ``windows`` are the windows with the shown figures.
     """
     described = "Figures describe the participating devices. Devices of users who decline are in no tally."
     reported = [each for each in windows if each.reports]
@@ -357,9 +355,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
 def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
     """Return the approximate number of participating devices as a text. None if it is unknown.
 
-    Args:
-        windows: the windows whose figures are shown.
-
+    ``windows`` are the windows with the shown figures.
     """
     largest = _with_most_devices(windows)
     return None if largest is None else f"about {_devices(largest[1])}"
@@ -392,7 +388,7 @@ def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:
     """Return a figure with its interval, such as ``about 12% (9 to 14%)``.
 
-    An estimate outside its interval is shown as the nearer end of the interval.
+    An estimate outside its interval is shown as the nearer end.
     """
     return unit_of(group).rounded(figure, SENTENCE_FIGURES).about
 
@@ -413,7 +409,7 @@ def window_of(estimated: MetricEstimate) -> str:
 
 
 def central_line(estimated: MetricEstimate) -> str:
-    """Return a line on the privacy loss from publishing a tally; empty if it was not requested."""
+    """Return a line on the privacy loss from publishing a tally, or "" if not requested."""
     if estimated.central is None:
         return ""
     return f"  {estimated.window}: central {central_words(estimated.central)}, if only tallies are public"
@@ -434,13 +430,13 @@ def central_words(central: Central) -> str:
 
 
 def has_a_point(estimated: MetricEstimate) -> bool:
-    """Return whether the interval of any figure in the table has length 0."""
+    """Return whether any figure in the table has an interval of length 0."""
     shown = (group for group in estimated.groups if group.about.headline or group.about.most_lines)
     return any(group.figures.has_a_point for group in shown if group.figures.unbiased.size)
 
 
 def mechanism_words(metric: MetricFacts) -> str:
-    """Return a phrase on the mechanism of a question, its epsilon and any delta."""
+    """Return a phrase on the mechanism of a metric, its epsilon and any delta."""
     delta = f", delta {short_loss(metric.delta)}" if metric.delta else ""
     return f"{metric.mechanism}, epsilon {exact_loss(metric.epsilon)}{delta}"
 
@@ -453,7 +449,7 @@ def cluster_words(cluster: Cluster) -> str:
 
 
 def untested_words(statistics: Sequence[str]) -> str:
-    """Return a text that names the figures not tested for changes; empty if there are none."""
+    """Return a text that names the figures not tested for changes, or "" if there are none."""
     names = dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)
     return with_and([*filter(None, names)])
 
@@ -518,7 +514,7 @@ def _changed_parts(group: FigureGroup, change: Figure) -> Sequence[str]:
 
 
 def change_words(change: Change, changes: Changes, *, is_brief: bool = False) -> str:
-    """Return a sentence, without a period, on how much a figure changed, and when.
+    """Return a sentence, without a period, on the size and the time of a figure's change.
 
     The brief form omits the interval, and the first and the last window.
     """
@@ -546,7 +542,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return the size of a change, without a sign, because words state its direction."""
+    """Return the size of a change, without a sign. Words state its direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

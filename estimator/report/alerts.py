@@ -220,7 +220,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     """Parse an alert, such as ``startup_ms.p95 > 800``.
 
     Args:
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         text: the alert, as the user wrote it.
 
     Raises:
@@ -253,7 +253,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the question, former question or stratum that an alert names."""
+    """Return the metric, former metric or stratum that an alert names."""
     former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]

@@ -1,4 +1,4 @@
-"""Tests of which figures of a question changed over its closed windows, and since when.
+"""Tests of which figures of a metric changed over its closed windows, and since when.
 
 The people of each window are a sample from a population. The tests ask whether the figures of this
 population changed, not whether those of the sample changed. Every figure is tested for three shapes
@@ -18,11 +18,11 @@ same way as a normal interval. With ``--with simultaneous``, intervals and p-val
 conservative. With two windows, the three shapes are the same.
 
 A report tests many figures together, and by chance alone, some of them would appear to have
-changed. P-values are therefore corrected for all comparisons. All questions have the same weight,
-regardless of their number of values. A question divides its weight equally among its values, a
-value divides its part equally among the three shapes, and a step divides its part among the
-possible windows (Bonferroni). The probability that any unchanged figure has a corrected p-value of
-0.05 or less is at most 5%.
+changed. P-values are therefore corrected for all comparisons. All metrics have the same weight,
+regardless of their number of values. A metric divides its weight equally among its values, a value
+divides its part equally among the three shapes, and a step divides its part among the possible
+windows (Bonferroni). The probability that any unchanged figure has a corrected p-value of 0.05 or
+less is at most 5%.
 
 A figure with a corrected p-value of 0.05 or less has changed. If several shapes have such a
 p-value, the verdict follows the shape that fits the figures of the windows best, by least squares.
@@ -32,7 +32,7 @@ merely "changed". A verdict is new if, without the last window, the figure would
 verdict in the same direction.
 
 If a window is given (``--since``), only the step at that window is tested, and p-values are
-corrected for all questions.
+corrected for all metrics.
 
 A share within a group is tested like a mean within a group, as a ratio (Fieller). A text that the
 analyst named is tested like a share (`estimator.report.text_changes`).
@@ -101,7 +101,7 @@ FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Tallies of one question, by window or stratum, with weighted sums and uncorrected p-values.
+    """Tallies of one metric, by window or stratum, with weighted sums and uncorrected p-values.
 
     Attributes:
         windows: the tallies that are compared, in order.
@@ -285,7 +285,7 @@ class Compared:
 def changes_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], since: Window | None = None
 ) -> tuple[Changes, ...]:
-    """Compare the closed windows of every question that has reports in at least two of them.
+    """Compare the closed windows of every metric that has reports in at least two of them.
 
     Windows of fewer than `EXACT_BELOW` reports show no changes, so they are skipped if at least two
     windows remain.
@@ -370,7 +370,7 @@ def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
 def _tested(
     every: Sequence[Sequence[MetricEstimate]], metrics: Mapping[str, Metric], since: Window | None
 ) -> Iterator[Changes]:
-    """Yield the changes in each question, with p-values corrected for all questions."""
+    """Yield the changes in each metric, with p-values corrected for all metrics."""
     tested = [compared(windows, metrics[windows[0].metric], since) for windows in every]
     for each, corrected in zip(tested, correct(tested, [1.0] * len(tested)), strict=True):
         first, last = each.windows[0], each.windows[-1]
@@ -393,11 +393,11 @@ def _clearness(change: Change) -> tuple[float, float]:
 
 
 def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | None = None) -> Compared:
-    """Test windows of one question for changes. At least two windows must be comparable.
+    """Test windows of one metric for changes. At least two windows must be comparable.
 
     Args:
         windows: the windows, in order.
-        metric: the question.
+        metric: the metric.
         since: as in `changes_of`.
 
     """
@@ -409,13 +409,13 @@ def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | 
 
 
 def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None = None) -> Compared:
-    """Compare the shares and means of two tallies of one question.
+    """Compare the shares and means of two tallies of one metric.
 
     Args:
         first: the tally that is subtracted.
         last: the tally from which the first is subtracted.
-        metric: the question if the same people may have reported in both tallies; None if the
-            people differ.
+        metric: the metric if the same people may have reported in both tallies; None if the people
+            differ.
 
     """
     return _compared([first, last], first.compared, {ChangeVerdict.CHANGED: np.array([[-1.0, 1.0]])}, metric)

@@ -1,11 +1,11 @@
 """The windows and values to show first, and the conclusions that they allow.
 
 P-values of differences between groups are corrected for multiple comparisons. The last windows of
-all questions are corrected together, the second-last windows are corrected together, and so on. The
+all metrics are corrected together, the second-last windows are corrected together, and so on. The
 conclusions for a window therefore do not depend on how many earlier windows the report shows. All
-questions have the same weight in the correction (Holm's method with weights), and each question
-divides its weight equally among its differences. Differences with too few reports for a p-value are
-left out.
+metrics have the same weight in the correction (Holm's method with weights), and each metric divides
+its weight equally among its differences. Differences with too few reports for a p-value are left
+out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the differences, sorted by p-value, each as the larger share minus the smaller.
 
-    If a question has only two answers, such as no and yes, only the differences in the share of the
+    If a metric has only two answers, such as no and yes, only the differences in the share of the
     second answer are returned.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
@@ -100,7 +100,7 @@ def _from_larger_share(difference: Figure) -> Figure:
 
 
 def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the differences between the groups of a question, or None if there are no groups."""
+    """Return the differences between the groups of a metric, or None if there are no groups."""
     groups = (estimated.group(statistic) for statistic in STATISTICS)
     return next((group for group in groups if group is not None), None)
 
@@ -142,7 +142,7 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 
 
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
-    """Yield the positions of the last windows of all questions, then of the second-last, and so on.
+    """Yield the positions of the last windows of all metrics, then of the second-last, and so on.
 
     Open windows come after all closed windows, because a report shows an open window first only if
     no window is closed.
@@ -185,12 +185,12 @@ class Conclusion(StrEnum):
 def highlights_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
 ) -> tuple[Highlight, ...]:
-    """Return, for each question, which window and figures to show first.
+    """Return, for each metric, which window and figures to show first.
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
-        metrics: the definitions of the questions, by name.
-        changed: for each question, the changes from window to window.
+        metrics: the definitions of the metrics, by name.
+        changed: for each metric, the changes from window to window.
 
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
@@ -292,7 +292,7 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
-    """Return the half-width of the widest interval of a question, and the length of the range."""
+    """Return the half-width of the widest interval of a metric, and the length of the range."""
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width

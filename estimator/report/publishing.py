@@ -1,4 +1,4 @@
-"""The rules that decide which questions and tallies are published, and how tallies are rounded.
+"""The rules that decide which metrics and tallies are published, and how tallies are rounded.
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
 In any other tally, the number of reports n is rounded down to a number k of two significant digits.
@@ -12,10 +12,10 @@ fewer reports, so its intervals are wider, and contain the true value at least a
 the original tally.
 
 The tally of each stratum is rounded separately. A stratum of fewer than 100 reports is also left
-out of the question's total, because the difference between the total and the other strata would
-reveal the stratum's tally. If two questions are asked together, figures about a group are published
+out of the metric's total, because the difference between the total and the other strata would
+reveal the stratum's tally. If two metrics are asked together, figures about a group are published
 as unknown if the published estimates mean that it has fewer than 100 devices. Of the texts that a
-question found, only those that the registry approves are published.
+metric found, only those that the registry approves are published.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COUNT_DIGITS: Final = 2
 
 
 def publishable(registry: Registry) -> Registry:
-    """Return a registry with only the public questions, and without the operator's notes."""
+    """Return a registry with only the public metrics, and without the operator's notes."""
     metrics = {name: replace(metric, owner="") for name, metric in registry.metrics.items() if may_publish(metric)}
     return replace(
         registry,
@@ -57,7 +57,7 @@ def publishable(registry: Registry) -> Registry:
 
 
 def may_publish(metric: Metric) -> bool:
-    """Return whether the registry marks a question as public, and not as sensitive."""
+    """Return whether the registry marks a metric as public, and not as sensitive."""
     return metric.is_public and not metric.is_sensitive
 
 
@@ -97,7 +97,7 @@ def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | Non
 
     Args:
         estimated: the estimates, which may already be in their published form.
-        metric: the question, as the registry defines it now.
+        metric: the metric, as the registry defines it now.
 
     """
     groups = tuple(_with_unknown(group, estimated) for group in estimated.groups)
@@ -146,7 +146,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers that enough devices gave to either of two questions asked together."""
+    """Return the answers that enough devices gave to either of two metrics asked together."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

@@ -72,14 +72,14 @@ The widest range covers at most half the grid.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantileChanges:
-    """Weighted sums of the quantiles of one question over several windows.
+    """Weighted sums of the quantiles of one metric over several windows.
 
     A weighted sum multiplies the figure of each window by a weight. For instance, the weights -1
     and 1 yield the change from the first window to the second.
 
     Attributes:
         windows: the windows, each with the counts of its symbols.
-        metric: the question.
+        metric: the metric.
         probabilities: the probabilities of the quantiles, such as 0.5 for the median.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
@@ -108,7 +108,7 @@ class QuantileChanges:
 
         Args:
             windows: the windows, each with the counts of its symbols.
-            metric: the question.
+            metric: the metric.
             statistic: the name of the statistic under which the windows contain their quantiles.
             weights: the weights of the windows in each sum, shape (sums, windows).
 
@@ -205,7 +205,7 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
 
     Args:
         windows: the windows, each with the counts of its symbols.
-        metric: the question.
+        metric: the metric.
         weights: the weight of each window, at least 0, shape (windows,).
 
     """
@@ -247,7 +247,7 @@ class ThresholdShares:
 
         Args:
             windows: the windows, each with the counts of its symbols.
-            metric: the question.
+            metric: the metric.
             probabilities: the probabilities of the quantiles.
 
         """
@@ -307,10 +307,10 @@ def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: in
 
 
 def histogram_of(metric: Metric) -> Histogram:
-    """Return the bins and the points of the distribution that is estimated for a question.
+    """Return the bins and the points of the distribution that is estimated for a metric.
 
     Raises:
-        TypeError: if no distribution is estimated for the question.
+        TypeError: if no distribution is estimated for the metric.
 
     """
     histogram = analysis_of(metric).histogram

@@ -2,9 +2,9 @@
 
 On request, the report states how much its tallies would reveal about a device if they were
 published. This privacy loss is stated for each tally alone, and for all tallies of a window
-together. It is larger if a tally has fewer reports. A question with public strata has a tally for
-each stratum, and each device is counted in only one of them. The question's loss is therefore that
-of its smallest stratum.
+together. It is larger if a tally has fewer reports. A metric with public strata has a tally for
+each stratum, and each device is counted in only one of them. The metric's loss is therefore that of
+its smallest stratum.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NUMBERS_A_SHARE: Final = 8
 MOST_NUMBERS: Final = 2**25
 """A report may contain at most this many numbers. As text, they take a few gigabytes.
 
-A report with only one window of each question may exceed this limit.
+A report with only one window of each metric may exceed this limit.
 """
 
 
@@ -88,7 +88,7 @@ def make_report(
     """Estimate the selected tallies that the registry defines, and list the skipped tallies.
 
     Args:
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         tallies: the tallies, in any order.
         selection: the windows and metrics to cover.
         request: the figures to compute for each tally.
@@ -164,8 +164,8 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
     """Combine the estimates of single windows into a report with the changes between the windows.
 
     Args:
-        estimates: the estimates of questions that the registry defines, in any order.
-        registry: the definitions of the questions.
+        estimates: the estimates of metrics that the registry defines, in any order.
+        registry: the definitions of the metrics.
 
     """
     metrics = apart(registry).metrics
@@ -183,7 +183,7 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
 
 
 def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> list[MetricEstimate]:
-    """Return estimates in the order of the given questions, then of the windows."""
+    """Return estimates in the order of the given metrics, then of the windows."""
     order = {name: position for position, name in enumerate(metrics)}
     return sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at))
 
@@ -216,7 +216,7 @@ def _sorted_out(
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
     """Refuse tallies whose report would have too many numbers to fit into memory.
 
-    Even a small file of tallies can cause this, because a question with a million values has a
+    Even a small file of tallies can cause this, because a metric with a million values has a
     million shares.
 
     Raises:
@@ -268,9 +268,9 @@ def with_central(
     """Return the estimates, each with the privacy loss from publishing its tally.
 
     Args:
-        estimated: the estimates of questions and strata.
-        metrics: the definitions of questions and strata.
-        registry: the definitions of the questions alone.
+        estimated: the estimates of metrics and strata.
+        metrics: the definitions of metrics and strata.
+        registry: the definitions of the metrics alone.
         delta: the delta for which each tally's epsilon is computed.
 
     """
@@ -285,8 +285,8 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
     """Return, for each window, the privacy loss from publishing all its closed tallies.
 
     Args:
-        estimated: the estimates of questions and strata.
-        registry: the definitions of the questions alone.
+        estimated: the estimates of metrics and strata.
+        registry: the definitions of the metrics alone.
         delta: the delta for which the joint epsilon of a window's tallies is computed.
 
     """
@@ -303,7 +303,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
     """Return, for each estimate, the number of reports in its smallest nonempty stratum.
 
-    For a question without strata, this is the number of reports of the question itself.
+    For a metric without strata, this is the number of reports of the metric itself.
     """
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
@@ -319,7 +319,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
     """Check that each range is within the possible answers of a metric that has a distribution.
 
     Args:
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         ranges: the ranges, each with its metric, start and end.
 
     Raises:
@@ -354,14 +354,14 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check the number of candidate texts, and that each text is a possible answer to a question.
+    """Check the number of candidate texts, and that each text is a possible answer to a metric.
 
     Args:
-        registry: the definitions of the questions.
+        registry: the definitions of the metrics.
         candidates: the texts.
 
     Raises:
-        RequestError: if there are too many texts, or if no question allows a text. The message says
+        RequestError: if there are too many texts, or if no metric allows a text. The message says
             what to do.
 
     """

@@ -1,4 +1,4 @@
-"""Sums over several windows of one question, in which the same people may have answered.
+"""Sums over several windows of one metric, in which the same people may have answered.
 
 Tallies do not show whether the same people answered in two windows. The standard error of a figure
 is therefore divided into two parts. The fresh part is the noise of the mechanism, which is new in
@@ -260,9 +260,9 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
     is the error of that mean times the slope of the exponential function.
 
     Args:
-        windows: windows of one question, each with reports.
+        windows: windows of one metric, each with reports.
         statistic: the statistic of the figures.
-        metric: the question; None if different people answered in each window.
+        metric: the metric; None if different people answered in each window.
 
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
@@ -399,7 +399,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
-        metrics: the definitions of the questions, by name.
+        metrics: the definitions of the metrics, by name.
 
     """
     with_reports = [each for each in estimates if each.reports and _can_be_pooled(each)]

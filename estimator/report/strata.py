@@ -1,15 +1,15 @@
-"""Strata and former questions as separate questions, and the number of participating devices.
+"""Strata and former metrics as separate metrics, and the number of participating devices.
 
-A former question is a question, or an earlier form of one, that only earlier releases of the app
-still ask (`registry.history`).
+A former metric is a metric, or an earlier form of one, that only earlier releases of the app still
+ask (`registry.history`).
 
-The figures of the question itself are about all its strata together. For them, the tallies of the
+The figures of the metric itself are about all its strata together. For them, the tallies of the
 strata are added up, which is possible because all strata use the same channel. For an open window,
 the collector returns a single tally for all strata (`collector.store.strata`).
 
 Two strata contain the reports of different devices, so their errors are independent. A difference
 between strata is therefore treated like a difference between two windows in which different people
-answered (`estimator.report.changes`). In the correction of p-values, each question has the same
+answered (`estimator.report.changes`). In the correction of p-values, each metric has the same
 weight in each window, however many strata it has.
 
 A device participates if its user has agreed to be asked. It then answers according to the
@@ -17,7 +17,7 @@ registry's schedule. All tallies and figures come from participating devices, an
 other devices would have answered.
 
 The schedule asks each participating device independently with probability s. With ``split``, s is
-1. With ``sample``, s is the number of answers divided by the number of questions in the window. The
+1. With ``sample``, s is the number of answers divided by the number of metrics in the window. The
 number R of reports from D participating devices is therefore binomially distributed. The estimate
 of D is R / s, and an interval for D follows from the binomial distribution. Devices whose budget is
 spent, or whose app recorded no answer, send no report, so the estimate of D is then too low.
@@ -66,10 +66,10 @@ The collector may merge small strata into this stratum.
 
 
 def apart(registry: Registry) -> Registry:
-    """Return the registry with each stratum and each former question as a separate question.
+    """Return the registry with each stratum and each former metric as a separate metric.
 
-    Each question is followed by its strata and its former versions. Former questions that the app
-    no longer asks in any form come last.
+    Each metric is followed by its strata and its former versions. Former metrics that the app no
+    longer asks in any form come last.
     """
     former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
@@ -83,14 +83,14 @@ def apart(registry: Registry) -> Registry:
 
 
 class FormerMetric(NamedTuple):
-    """A former question as a separate question.
+    """A former metric as a separate metric.
 
     Attributes:
         metric: the definition. Its name contains the edition, such as
             ``theme[edition=3594a67b84d8]``, and its purpose includes the text of ``relation``. All
-            strata of the former question are counted together.
-        relation: a sentence that states which releases of the app ask the former question, and how
-            the question has changed since.
+            strata of the former metric are counted together.
+        relation: a sentence that states which releases of the app ask the former metric, and how
+            the metric has changed since.
 
     """
 
@@ -99,10 +99,10 @@ class FormerMetric(NamedTuple):
 
 
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
-    """Return the former questions by the name of the question and by edition.
+    """Return the former metrics by the name of the metric and by edition.
 
-    If only a stratum was removed from a question, this does not create a former question.
-    `counted_apart` adds the tallies of the removed stratum to those of the present question.
+    If only a stratum was removed from a metric, this does not create a former metric.
+    `counted_apart` adds the tallies of the removed stratum to those of the present metric.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -127,22 +127,22 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
 
 
 def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
-    """Return the name and the title for a stratum or a former form of a question."""
+    """Return the name and the title for a stratum or a former form of a metric."""
     return {"name": name, "title": name if metric.title == metric.name else f"{metric.title} ({part})"}
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a question's strata, starting with `OTHERS`. () if it has no strata."""
+    """Return the names of a metric's strata, starting with `OTHERS`. () if it has no strata."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
 def stratum_name(metric: str, stratum: str) -> str:
-    """Return the name of a stratum's question, such as ``crashes[platform=ios]``."""
+    """Return the name of a stratum's metric, such as ``crashes[platform=ios]``."""
     return f"{metric}[{stratum.replace(' ', '') or OTHERS}]"
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally with the name of its question in `apart`, then the sums over strata."""
+    """Yield each tally with the name of its metric in `apart`, then the sums over strata."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -171,7 +171,7 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 
 
 def _added(first: Tally, second: Tally) -> Tally:
-    """Return the sum of two tallies of one question and window.
+    """Return the sum of two tallies of one metric and window.
 
     If both tallies have a count for every symbol, so does the sum. Otherwise, only the symbols that
     occur in either tally have counts.
@@ -193,14 +193,14 @@ def _added(first: Tally, second: Tally) -> Tally:
 
 
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
-    """Compare all pairs of strata of each question in each closed window.
+    """Compare all pairs of strata of each metric in each closed window.
 
     The stratum `OTHERS` is not compared.
 
-    Questions about vectors and models are left out.
+    Metrics about vectors and models are left out.
 
     Args:
-        estimates: the estimates of the registry's questions and strata.
+        estimates: the estimates of the registry's metrics and strata.
         registry: the original registry, not the result of `apart`.
 
     """
@@ -221,9 +221,9 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
 
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
-    """Return the clearest differences between strata in the last window of each question.
+    """Return the clearest differences between strata in the last window of each metric.
 
-    At most `MOST_EFFECTS` are returned for each question.
+    At most `MOST_EFFECTS` are returned for each metric.
     """
     shown: list[Effect] = []
     for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
@@ -239,10 +239,10 @@ def _unlikelihood(effect: Effect) -> float:
 
 
 _Place = tuple[str, str]
-"""The names of a question and a window, which identify a tally."""
+"""The names of a metric and a window, which identify a tally."""
 
 _Pair = tuple[_Place, tuple[str, str], Compared]
-"""The question and the window of a comparison, the names of the two strata, and the result."""
+"""The metric and the window of a comparison, the names of the two strata, and the result."""
 
 
 def _place(pair: _Pair) -> _Place:
@@ -309,9 +309,9 @@ def with_participation(
     On request, also return bounds on the figures of all installations.
 
     Args:
-        estimates: the estimates of the registry's questions and of their strata. Strata get no
+        estimates: the estimates of the registry's metrics and of their strata. Strata get no
             bounds, because the number of installations in a stratum is unknown. If several releases
-            of the app answered, the number of devices is estimated only from questions that all of
+            of the app answered, the number of devices is estimated only from metrics that all of
             these releases ask unchanged.
         registry: the original registry, not the result of `apart`.
         request: the number of installations, and the share of asked devices if known.

@@ -116,7 +116,7 @@ class TextChanges:
 
         Args:
             windows: the windows that `with_tested_texts` returns.
-            metric: the question.
+            metric: the metric.
             statistic: the name of the statistic under which the windows contain the shares.
             weights: the weights of the windows in each sum, shape (sums, windows).
 
@@ -149,7 +149,7 @@ def text_shares(windows: Sequence[MetricEstimate], metric: Metric, statistic: st
     """Return the shares of named texts in several windows, with the fresh and lasting error parts.
 
     Raises:
-        TypeError: if the question is not about texts.
+        TypeError: if the metric is not about texts.
 
     """
     tails = analysis_of(metric).text_tails

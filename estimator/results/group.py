@@ -55,7 +55,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def lead(self) -> int:
-        """The position of the figure that best answers the question, such as the share of yes."""
+        """The position of the figure that best answers the metric, such as the share of yes."""
         return self.about.lead(self.figures)
 
     @property
@@ -126,13 +126,13 @@ class Figured:
 
     @property
     def leading(self) -> FigureGroup | None:
-        """The group with the figure that answers the question. None if there is no such figure."""
+        """The group with the figure that answers the metric. None if there is no such figure."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]
         return max(led, key=lambda group: group.about.headline, default=None)
 
     @property
     def headline(self) -> FigureKey | None:
-        """The key of the figure that answers the question, such as the share of yes or the mean."""
+        """The key of the figure that answers the metric, such as the share of yes or the mean."""
         group = self.leading
         return None if group is None else FigureKey(group.statistic, group.figures.labels[group.lead])
 

@@ -1,4 +1,4 @@
-"""All results for one metric (question), in one window or in several windows together.
+"""All results for one metric (metric), in one window or in several windows together.
 
 Besides the figures, the results may contain a learned model, clusters of answers, discovered texts,
 the number of participating devices, the privacy loss from a published tally, and the possible
@@ -189,7 +189,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 
     It is estimated from the number of reports and the share of devices that are asked. The estimate
     assumes that each asked device has budget left and sends one report. Devices that recorded
-    nothing for the question are not included.
+    nothing for the metric are not included.
     """
 
     asked: Annotated[float, says("the share of devices that the schedule asks in the window.")]
@@ -198,7 +198,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
     """Bounds on the figures of all installations, whatever those without a report would answer.
 
-    A bound is an interval without an estimate. Only some of the question's figures have bounds.
+    A bound is an interval without an estimate. Only some of the metric's figures have bounds.
     """
 
     installs: Annotated[int, says("the number of all installations.")]
@@ -314,7 +314,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
 
 class Independence(Record, frozen=True):
-    """A test of whether the answers to two questions are independent."""
+    """A test of whether the answers to two metrics are independent."""
 
     statistic: Annotated[
         float, says("Wald's statistic; approximately chi-square distributed if the answers are independent.")
@@ -431,7 +431,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 
 
 class Pooled(MetricFacts, Figured, frozen=True, kw_only=True):
-    """The figures of one question, over several windows together."""
+    """The figures of one metric, over several windows together."""
 
     windows: Annotated[tuple[str, ...], says("the names of the windows, in chronological order.")]
     reports: Annotated[int, says("the total number of reports in these windows.")]

@@ -22,7 +22,7 @@ largest shares are shown.
 """
 
 MOST_EFFECTS: Final = 6
-"""The maximum number of pairs of strata that tables and pages show for each question.
+"""The maximum number of pairs of strata that tables and pages show for each metric.
 
 JSON and CSV contain all pairs.
 """
@@ -55,15 +55,15 @@ class Request:
             tally is its epsilon for an observer who sees no single reports. None for no central
             epsilons.
         pool: whether to also compute the figures of all windows of a metric together.
-        joint: whether to compute shares within groups and differences for two questions asked
+        joint: whether to compute shares within groups and differences for two metrics asked
             together.
         fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
         clusters: whether to find clusters of answers, for numbers, counts, scales and pairs of
-            questions.
+            metrics.
         ranges: the ranges of numbers whose shares are requested. Each consists of the name of a
             metric, a start and an end.
-        candidates: the texts whose shares are requested, for questions about texts.
-        finds_texts: whether to find texts, for questions about texts. If not, only the requested
+        candidates: the texts whose shares are requested, for metrics about texts.
+        finds_texts: whether to find texts, for metrics about texts. If not, only the requested
             texts have shares.
         highlights: whether to select the figures that a table or a page shows first.
         installs: the number of all installations, whether or not they report. Bounds on the figures
@@ -116,7 +116,7 @@ class Selection:
     def shows(self, metric: str) -> bool:
         """Return whether a metric is selected.
 
-        The strata of a selected metric, and the former questions with its name, are selected too.
+        The strata of a selected metric, and the former metrics with its name, are selected too.
         """
         return not self.names or metric.partition("[")[0] in self.names
 
@@ -186,7 +186,7 @@ class Change(Figure, frozen=True, kw_only=True):
 
 
 class Changes(Tested, frozen=True, kw_only=True):
-    """The changes in the answers to one question over its closed windows."""
+    """The changes in the answers to one metric over its closed windows."""
 
     metric: Annotated[str, says("the name of the metric.")]
     edition: Annotated[str, says("12 hex digits that identify the meaning of the reports.")]
@@ -238,7 +238,7 @@ class Changes(Tested, frozen=True, kw_only=True):
 
 
 class Effect(Tested, frozen=True, kw_only=True):
-    """The differences between two public strata in one question and one closed window.
+    """The differences between two public strata in one metric and one closed window.
 
     Each difference is the figure of the second stratum minus that of the first.
     """
@@ -264,7 +264,7 @@ class Precision(Record, frozen=True):
 
 
 class Highlight(Record, frozen=True, kw_only=True):
-    """The results that a page or a table shows first about one question."""
+    """The results that a page or a table shows first about one metric."""
 
     shown: Annotated[
         MetricEstimate,

@@ -1,4 +1,4 @@
-"""The index of a folder of reports: its windows, and the latest result of every question.
+"""The index of a folder of reports: its windows, and the latest result of every metric.
 
 The folder is an archive with a report for each closed window, or a public folder with results.
 """
@@ -32,7 +32,7 @@ class ArchivedWindow(Record, frozen=True):
 
 
 class StandingMetric(Record, frozen=True, kw_only=True):
-    """A question, its latest result, and whether the result changed."""
+    """A metric, its latest result, and whether the result changed."""
 
     metric: Annotated[str, says("the name of the question; its anchor on the page is ``index.html#q-`` and the name.")]
     title: Annotated[str, says("the title of the question, which people read.")]
@@ -63,7 +63,7 @@ class DevicesTakingPart(Record, frozen=True):
 
 
 class Standing(Record, frozen=True, kw_only=True):
-    """The index of a folder of reports: the latest result of every question, and all windows."""
+    """The index of a folder of reports: the latest result of every metric, and all windows."""
 
     schema_number: ClassVar[int | None] = INDEX_SCHEMA
 

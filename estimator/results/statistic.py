@@ -21,7 +21,7 @@ SHOWN_TEXTS: Final = 10
 """The maximum number of texts that the terminal shows."""
 
 SHOWN_SHARES: Final = 5
-"""The maximum number of values of a question that the terminal shows. With ``--verbose``, it shows
+"""The maximum number of values of a metric that the terminal shows. With ``--verbose``, it shows
 more.
 """
 
@@ -129,9 +129,7 @@ def _clearest(figures: Figures) -> int:
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""Answers to two questions asked together. Each is preceded by the position of its question, 0 or
-1.
-"""
+"""Answers to two metrics asked together. Each is preceded by the position of its metric, 0 or 1."""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 the type depends on the statistic
@@ -156,14 +154,14 @@ class Statistic:
 
     Attributes:
         description: the description of the statistic in the CSV reference.
-        title: the title of the figures on the page; for two questions asked together, ``{0}`` and
+        title: the title of the figures on the page; for two metrics asked together, ``{0}`` and
             ``{1}`` are their names.
         label: the function that turns a figure's label into the name that people read.
         cell: the function that turns a figure's label into its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
-        headline: a priority. Of a question's statistics, the one with the highest priority is shown
-            as the question's answer. A statistic with priority 0 is never shown there.
-        lead: the function that returns the position of the figure that is shown as the question's
+        headline: a priority. Of a metric's statistics, the one with the highest priority is shown
+            as the metric's answer. A statistic with priority 0 is never shown there.
+        lead: the function that returns the position of the figure that is shown as the metric's
             answer.
         by_value: whether there is a figure for each value of a category. If there are many, only
             some are shown.
@@ -178,7 +176,7 @@ class Statistic:
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
         chart: the chart on the page, apart from that of the figures over time; None for no chart.
-        drawn_first: a priority. Of a question's charts, the page shows the one with the highest
+        drawn_first: a priority. Of a metric's charts, the page shows the one with the highest
             priority, and collapses the others.
         is_mean: whether the statistic is the mean of all answers.
         of_sets: whether the answers are sets of values, whose shares do not add up to 1.
@@ -193,7 +191,7 @@ class Statistic:
         is_followed: whether changes of the figures between windows are tested, although the figures
             are not compared between strata.
         is_followed_by_counts: whether changes of the figures between windows are tested with the
-            counts of symbols, which the estimates of some questions contain.
+            counts of symbols, which the estimates of some metrics contain.
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
             a text's share are tested unless another named text is in the same hash cell.
         untested: the name of the statistic in the report's list of figures that are not tested for

@@ -175,7 +175,7 @@ def excess() -> str:
 
 
 def devices_table() -> str:
-    """Return the half-width of 95% intervals in points, by question and number of devices."""
+    """Return the half-width of 95% intervals in points, by metric and number of devices."""
     rows = {
         "yes or no, epsilon 1": our_share_variance(2, 1.0),
         "yes or no, epsilon 2": our_share_variance(2, 2.0),

@@ -1,6 +1,6 @@
 """The tables of all keys, kinds and mechanisms that ``metrics.toml`` may contain.
 
-Ranges of keys come from the JSON Schema of the registry, and the kinds of questions that each
+Ranges of keys come from the JSON Schema of the registry, and the kinds of metrics that each
 mechanism supports from the code. This module adds defaults, examples and explanations.
 """
 

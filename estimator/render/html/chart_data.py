@@ -1,13 +1,13 @@
-"""The figures of a question as the page shows them, and the data of its charts.
+"""The figures of a metric as the page shows them, and the data of its charts.
 
-For each question, the page first shows one window, and a chart of one figure over all windows.
-Readers can then choose other windows.
+The page first shows one window, and a chart of one figure over all windows. Readers can then choose
+other windows.
 
-The data is compact, so that a page with ninety windows of fifty questions stays small. Numbers for
-charts are written as whole multiples of a step, which is about a hundredth of the narrowest
-interval. For instance, with the step 0.001, the share 0.1234 is written as 123. As in texts,
-intervals are rounded outwards, and estimates are moved into their intervals. The page's script does
-not round again, because each number may be rounded only once.
+The data is compact. A page with ninety windows of fifty metrics stays small. Numbers for charts are
+whole multiples of a step of about a hundredth of the narrowest interval. For example, with the step
+0.001, the share 0.1234 is written as 123. As in texts, intervals are rounded outward, and estimates
+are moved into their intervals. The page's script does not round, because each number may be rounded
+only once.
 """
 
 from __future__ import annotations
@@ -41,17 +41,16 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""An interval shorter than this counts as a point. It is ignored when the step is chosen."""
+"""An interval shorter than this length counts as a point. The choice of the step ignores it."""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts that draw a single figure. They are shown only if they are the first chart of a
-question.
+"""The charts of a single figure. The page shows them only as the first chart of a metric.
 
-All other charts are collapsed, and a collapsed chart of one figure would only repeat the table.
+All other charts are collapsed. A collapsed chart of one figure would only repeat the table.
 """
 
 KEPT_DIGITS = 11
-"""The maximum number of digits of a number for a chart; the script keeps more (``numbers.js``)."""
+"""The maximum number of digits of a number for a chart. The script keeps more (``numbers.js``)."""
 
 BIN_DIGITS: Final = 4
 """The maximum number of digits of a histogram's numbers. Further digits are too small to see."""
@@ -59,7 +58,7 @@ BIN_DIGITS: Final = 4
 KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
-"""The estimates of every window from the first to the last; None for a window without reports."""
+"""The estimates of every window from the first to the last. None for a window without reports."""
 
 Steps = list[list[int | None]]
 """Numbers as multiples of a step: one row per figure, one entry per window, None if unknown."""
@@ -72,8 +71,8 @@ class ShownGroup:
     Attributes:
         group: all figures of the statistic.
         title: the title of the figures.
-        unit: the unit in which the figures are shown.
-        labels: the labels of the shown figures, which are the same in every window of a question.
+        unit: the unit of the shown figures.
+        labels: the labels of the shown figures, equal in every window of a metric.
         figures: the shown figures.
 
     """
@@ -91,19 +90,19 @@ class ShownGroup:
 
     @property
     def is_titled(self) -> bool:
-        """Whether to show the title, which may equal the label of the only figure."""
+        """Whether to show the title. It may equal the label of the only figure."""
         return [label.casefold() for label in self.labels] != [self.title.casefold()]
 
 
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
     """Yield the statistics that the page shows for one window.
 
-    All windows of a question that have reports have the same statistics. The only exception is a
-    model, which has none in a window with too few reports to learn from.
+    All windows of a metric with reports have the same statistics. The only exception is a model in
+    a window with too few reports to learn from, which has none.
 
     Args:
         estimated: the figures of the window.
-        positions: the positions of the shown values among all values of the question.
+        positions: the positions of the shown values among all values of the metric.
 
     """
     for group in estimated.groups:
@@ -115,9 +114,9 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the shown values, or all figures if these are not about single values.
+    """Return the figures of the shown values, or all figures if they are not about single values.
 
-    For instance, only the shares of shown values are returned, but all quantiles.
+    For example, return the shares of shown values only, but all quantiles.
     """
     return group.figures.at(positions) if group.about.by_value else group.figures
 
@@ -134,9 +133,9 @@ class Tracks(Record, frozen=True, kw_only=True):
         texts: for each figure and window, the estimate, both ends of the interval and any
             maximum-likelihood value, rounded and separated by spaces.
         estimates: the estimates.
-        down: the distances from the estimates to the lower ends of their intervals. None if every
-            interval begins at 0.
-        up: the distances from the estimates to the upper ends of their intervals.
+        down: the distances from the estimates to the lower ends. None if every interval begins at
+            0.
+        up: the distances from the estimates to the upper ends.
         likeliest: the maximum-likelihood values minus the estimates. None if there are no such
             values.
 
@@ -158,8 +157,8 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
         title: the title of the figures.
         percent: whether the figures are shares.
         labels: the labels of the figures.
-        line: the name of the line that draws a figure over time, with ``{}`` in place of the
-            figure's label.
+        line: the name of the line of a figure over time, with ``{}`` in place of the figure's
+            label.
         brief: the estimates in the window that is shown first, rounded as in a headline.
         ordered: whether the order of the figures is meaningful.
         ends: the smallest and the largest possible mean. None for other statistics.
@@ -178,7 +177,7 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
 
 
 class HistogramTracks(Tracks, frozen=True, kw_only=True):
-    """The histogram of a distribution, with the share of each bin and the edges between bins."""
+    """The histogram of a distribution: the share of each bin and the edges between bins."""
 
     edges: Sequence[FigureLabel]
 
@@ -190,12 +189,12 @@ class BandTracks(Tracks, frozen=True, kw_only=True):
 
 
 class JointTracks(Tracks, frozen=True, kw_only=True):
-    """The shares of answers within groups, for two questions asked together or for a model.
+    """The shares of answers within groups, for a pair of metrics or for a model.
 
     Attributes:
-        names: the names of the two questions. None for a model.
+        names: the names of the two metrics. None for a model.
         groups: the names of the groups.
-        outcomes: the answers whose shares are drawn.
+        outcomes: the answers with drawn shares.
         steps: the range of probabilities of each group, if groups are ranges such as "10 to 30%".
 
     """
@@ -211,8 +210,8 @@ class Drawing(NamedTuple):
 
     Attributes:
         chart: the name of the chart in the page's script.
-        group: the position, in ``MetricData.groups``, of the statistic that the chart draws; 0 if
-            the chart draws none of these.
+        group: the position of the chart's statistic in ``MetricData.groups``. 0 if the chart draws
+            none of these.
 
     """
 
@@ -221,22 +220,22 @@ class Drawing(NamedTuple):
 
 
 class MetricData(Record, frozen=True, kw_only=True):
-    """Everything about a question that the page's script draws.
+    """Everything about a metric that the page's script draws.
 
     Attributes:
-        kind: the kind of the question's windows: day, week or month.
+        kind: the kind of the metric's windows: day, week or month.
         at: the position in the calendar of the window shown first.
         lead: the position of the figure that is drawn over time, among the figures of all
             statistics.
         reports: the number of reports in each window. None if there is no tally.
         open: the positions of the open windows.
-        unit: the unit of the answers; empty if there is none.
-        drawings: the charts of a window. The first one is visible, and the others are collapsed.
+        unit: the unit of the answers. Empty if there is none.
+        drawings: the charts of a window. The first chart is visible, and the others are collapsed.
         groups: the figures of each shown statistic in all windows.
         pooled: the number of reports in all windows together. None if windows are not pooled.
         bins: the histogram of each window, if there is one.
         band: the distribution function of each window, if there is one.
-        joint: the shares within groups, if two questions were asked together.
+        joint: the shares within groups, for a pair of metrics.
 
     """
 
@@ -262,14 +261,14 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     pooled: Pooled | None,
     followed: FigureKey | None,
 ) -> MetricData:
-    """Return everything about a question that the page's script draws.
+    """Return everything about a metric that the page's script draws.
 
-    Arrays have an entry for each window of the calendar. If windows are pooled, the last entry
+    Arrays have an entry for each window of the calendar. If windows are pooled, a last entry
     describes all of them together.
 
     Args:
         windows: the estimates by window. At least one window has reports.
-        positions: the positions of the shown values among all values of the question.
+        positions: the positions of the shown values among all values of the metric.
         calendar: all windows of the same kind.
         shown: the window that is shown first.
         pooled: the figures of all windows together, or None.
@@ -380,10 +379,7 @@ def _charted(estimated: MetricEstimate, chart: Chart) -> FigureGroup | None:
 
 
 def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTracks] | tuple[None, None]:
-    """Return the histogram and the distribution function of each window.
-
-    Both are None for a question without a distribution.
-    """
+    """Return the histogram and the distribution function of each window, or None for both."""
     bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
     if bins is None or band is None:
         return None, None
@@ -412,13 +408,10 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTra
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the ends of the range of probabilities in each step's name.
+    """Return the range of probabilities in each step's name.
 
-    For instance, "10 to 30%" becomes (0.1, 0.3). Return [] if any name is not such a range.
-
-    Args:
-        steps: the names of a scale's steps.
-
+    For example, "10 to 30%" becomes (0.1, 0.3). Return [] if any name is not such a range.
+    ``steps`` are the names of a scale's steps.
     """
     ranges = [_range(step) for step in steps]
     known = [each for each in ranges if each is not None and 0 <= each[0] < each[1] <= 1]
@@ -426,7 +419,7 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of the range that a name states, or None if it states none."""
+    """Return the ends of the range that a name states, or None."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100
@@ -438,10 +431,10 @@ def _range(step: str) -> tuple[float, float] | None:
 
 
 def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -> int:
-    """Return the exponent x of a chart's step 10**x. The chart's numbers are multiples of it.
+    """Return the exponent x of a chart's step 10**x.
 
-    The step is the largest power of ten that is at most a hundredth of the narrowest interval. It
-    is larger only if a number would otherwise have more than the given number of digits.
+    The step is the largest power of ten that is at most a hundredth of the narrowest interval. The
+    step is larger only if a number would otherwise have too many digits.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)

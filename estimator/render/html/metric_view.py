@@ -1,4 +1,4 @@
-"""The part of the page about one question, with its figures, small charts and sentences."""
+"""The part of the page about one metric: its figures, small charts and sentences."""
 
 from __future__ import annotations
 
@@ -42,36 +42,36 @@ MOST_CHANGES = 20
 """The maximum number of changes in the table, the clearest first. JSON contains all changes."""
 
 MOST_PLACES: Final = 50_000
-"""The maximum number of windows on a page, added up over all questions. It is enough for fifty
-questions with a thousand days each.
+"""The maximum number of windows on a page, added up over all metrics. Fifty metrics with a thousand
+days each fit.
 
 For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For more
 values, a window takes more.
 """
 
 REPORTS: Final = "Reports"
-"""The label under which a page lists the number of all reports on a question."""
+"""The label of the number of all reports on a metric."""
 
 NO_TALLY: Final = Headline("", "No tally may be shown yet.")
 
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """The part of a page about one question, for the template.
+    """The part of a page about one metric, for the template.
 
     Attributes:
-        metric: the definition of the question.
+        metric: the definition of the metric.
         headline: the headline of the window that is shown first.
         verdict: the conclusion on whether the answers changed.
         facts: pairs of a label and a value, such as ``Epsilon of a report`` and ``1``.
-        window: the name of the window that is shown first. None if the question has no window.
+        window: the name of the window that is shown first. None if the metric has no window.
         preliminary: whether the window that is shown first is still open.
         reports: the number of reports in the window that is shown first.
         also: further headlines of the window that is shown first, such as the median.
         warnings: sentences that warn readers against unjustified conclusions.
         groups: the figures of the window that is shown first.
-        left_out: a phrase on the number of values that are not shown; empty if all are shown.
-        joint: the view of two questions asked together. None for other questions.
+        left_out: a phrase on the number of values that are not shown. Empty if all are shown.
+        joint: the view of a pair of metrics. None for other metrics.
         extras: the other tables about the window that is shown first.
         changes: the label, the unit and the change of every figure that was tested for changes, the
             clearest change first.
@@ -101,22 +101,22 @@ class MetricView:
 
     @property
     def title(self) -> str:
-        """The human-readable title of the question."""
+        """The human-readable title of the metric."""
         return self.metric.title
 
     @property
     def texts(self) -> tuple[Extra, ...]:
-        """The table of texts, which the page shows instead of a chart; () for other questions."""
+        """The table of texts, which the page shows instead of a chart. () for other metrics."""
         return tuple(extra for extra in self.extras[:1] if extra.rows and not self.groups)
 
     @property
     def counted(self) -> str:
-        """A note on how numbers outside the range are counted; empty if there is no range."""
+        """A note on how numbers outside the range are counted. Empty if there is no range."""
         return self.metric.kind.counted(shipped())
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """A few words of caution about the answer, for the overview."""
+        """A few words of caution about the figures, for the overview."""
         flags = {
             "very unlikely": HARDLY_POSSIBLE in self.warnings,
             "wide intervals": any(warning != HARDLY_POSSIBLE for warning in self.warnings),
@@ -141,7 +141,7 @@ class MetricView:
 
 
 def unasked(metric: Metric) -> MetricView:
-    """Return the view of a question without any tally."""
+    """Return the view of a metric without any tally."""
     return MetricView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
 
 
@@ -153,17 +153,16 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
     effects: Sequence[Effect],
     titles: Mapping[str, str],
 ) -> MetricView:
-    """Return the view of one question.
+    """Return the view of one metric.
 
     Args:
-        metric: the definition of the question.
-        windows: the estimates of the question in chronological order, at least one.
+        metric: the definition of the metric.
+        windows: the estimates of the metric in chronological order, at least one.
         calendar: all windows of the same kind on the page.
         highlight: the results that are shown first.
-        effects: the differences between public strata, clearest first. Only those in the window
+        effects: the differences between public strata, clearest first. Only effects in the window
             that is shown first are used.
-        titles: the titles of all questions by name. Two questions that are asked together are shown
-            by their titles.
+        titles: the titles of all metrics by name, for pairs of metrics.
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
@@ -196,7 +195,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to draw over time, preferably one that changed, or else the main figure."""
+    """Return the figure to draw over time: one that changed, or else the main figure."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)
@@ -217,18 +216,18 @@ def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
 
 
 def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:
-    """Return one figure in each window of the calendar; None for a window with too few reports."""
+    """Return one figure in each window of the calendar, or None with too few reports."""
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
     return [None if estimated is None else estimated.figure(key) for estimated in of_calendar]
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    """Yield the facts that a privacy reviewer needs about one question, as labels with values.
+    """Yield labels and values of the facts that a privacy reviewer needs about one metric.
 
     Args:
-        metric: the definition of the question.
-        windows: the estimates of the question, by window.
+        metric: the definition of the metric.
+        windows: the estimates of the metric, by window.
         central: the privacy loss from publishing the tally of the window that is shown first. None
             if it was not requested.
 

@@ -1,7 +1,7 @@
-"""The whole page, with an overview, every question, and the reasons for skipped tallies.
+"""The whole page: an overview, every metric, and the reasons for skipped tallies.
 
 The page is a single, self-contained HTML file. Its content security policy allows only the scripts
-and styles in the file, by their hashes, and no other content.
+and styles in the file, by their hashes.
 """
 
 from __future__ import annotations
@@ -35,20 +35,18 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""A page with more questions than this gets a search field and a choice of orders."""
+"""With more metrics, a page gets a search field and a choice of orders."""
 
 PACKAGE: Final = "estimator.render.html"
 
 STYLE: Final = "report.css"
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
-"""The scripts of a page, in the order in which they run.
-
-First comes d3, then Observable Plot, which uses d3, then this project's scripts.
+"""The scripts of a page, in the order in which they run: d3, Observable Plot, then this project's.
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
-"""The files that this project wrote. A page contains them without indentation and comment lines."""
+"""This project's own files. A page contains them without indentation and comment lines."""
 
 LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
 """The licenses of d3 and Observable Plot, which every copy of these libraries must include."""
@@ -89,12 +87,10 @@ class PageData(Record, frozen=True):
 
     Attributes:
         confidence: the confidence of the intervals, in percent.
-        few: the number of reports below which a chart's line does not pass through a window.
-        calendars: for each kind of window, the name and the first day of every window from the
-            first to the last.
-        events: for each kind of window, the days and titles of the registry's events between the
-            first and the last window.
-        metrics: the data of each question's charts, by the name of the question.
+        few: the minimum number of reports with which a chart's line passes through a window.
+        calendars: for each kind of window, the name and the first day of every window.
+        events: for each kind of window, the days and titles of the registry's events.
+        metrics: the data of each metric's charts, by the name of the metric.
 
     """
 
@@ -110,9 +106,9 @@ class Page:
     """The contents of the page, for the template.
 
     Attributes:
-        registry: the registry of the questions.
-        report: the estimates of the questions.
-        metrics: what the page shows of each question, in the registry's order.
+        registry: the registry of the metrics.
+        report: the estimates of the metrics.
+        metrics: the view of each metric, in the registry's order.
         calendars: for each kind of window that occurs, all windows from the first to the last.
 
     """
@@ -124,7 +120,7 @@ class Page:
 
     @property
     def span(self) -> str:
-        """The names of the first and the last window, as a text; empty if there are no windows."""
+        """The names of the first and the last window, as a text. Empty if there are no windows."""
         return _span(self.report.metrics)
 
     @property
@@ -144,7 +140,7 @@ class Page:
 
     @property
     def nothing(self) -> str | None:
-        """A sentence that explains why the page has no results. None if the page has results."""
+        """A sentence on why the page has no results. None if the page has results."""
         if any(estimated.reports for estimated in self.report.metrics):
             return None
         if self.report.metrics:
@@ -170,27 +166,27 @@ class Page:
 
     @property
     def is_long(self) -> bool:
-        """Whether the page has more questions than readers can see at a glance."""
+        """Whether the page has too many metrics to see at a glance."""
         return len(self.metrics) > FEW_METRICS
 
     @property
     def has_changes(self) -> bool:
-        """Whether any question has windows to compare."""
+        """Whether any metric has windows to compare."""
         return any(view.spark or view.verdict.brief for view in self.metrics)
 
     @property
     def has_likeliest(self) -> bool:
-        """Whether any question shows maximum-likelihood values."""
+        """Whether any metric shows maximum-likelihood values."""
         return any(view.has_likeliest for view in self.metrics)
 
     @property
     def has_groups(self) -> bool:
-        """Whether any question compares groups."""
+        """Whether any metric compares groups."""
         return any(view.joint for view in self.metrics)
 
     @property
     def has_distributions(self) -> bool:
-        """Whether any question has a distribution function."""
+        """Whether any metric has a distribution function."""
         return any(view.data is not None and view.data.band is not None for view in self.metrics)
 
     @property
@@ -216,7 +212,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
     Args:
         report: the estimates, with highlights.
-        registry: the definitions of all questions, including those without a tally.
+        registry: the definitions of all metrics, including metrics without a tally.
 
     Raises:
         OutputError: if the page would be too large because its windows are far apart.
@@ -242,7 +238,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
     """Refuse a page that would be too large because of gaps between windows.
 
-    The page contains data about each question in every window from the first to the last, even
+    The page contains data about each metric in every window from the first to the last, even
     without a tally.
 
     Raises:
@@ -265,7 +261,7 @@ def _check_size(estimates: Sequence[MetricEstimate]) -> None:
 
 
 def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Window, ...]]:
-    """Return all windows of each kind from the first to the last, so that charts show gaps."""
+    """Return all windows of each kind from the first to the last. Charts show the gaps."""
     calendars = {}
     for kind in WindowKind:
         starts = [estimated.span.starts_at for estimated in estimates if estimated.span.kind is kind]
@@ -342,14 +338,7 @@ def as_html(report: EstimateReport, registry: Registry) -> str:
 
 
 def filled(template: str, page: Page, **more: object) -> str:
-    """Fill a template with a page, and return the HTML file.
-
-    Args:
-        template: the name of the template.
-        page: the contents of the page.
-        more: further values for the template.
-
-    """
+    """Fill a template with a page and ``more`` values, and return the HTML file."""
     scripts = [asset(name) for name in SCRIPTS]
     style = asset(STYLE)
     return (
@@ -368,7 +357,7 @@ def filled(template: str, page: Page, **more: object) -> str:
 
 
 def _embedded(data: PageData) -> Markup:
-    """Return the data as JSON without ``<``, so that it cannot end the element that contains it."""
+    """Return the data as JSON without ``<``, which could end the surrounding element."""
     return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
 
 

@@ -1,4 +1,4 @@
-"""The page on all windows of an archive, with each question's latest results and links."""
+"""The page on all windows of an archive, with each metric's latest results and links."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 MOST_WINDOWS: Final = 90
 """The maximum number of windows of each kind on the page. 90 days are a quarter of a year.
 
-With fifty questions, 90 windows take 1.5 MB.
+With fifty metrics, 90 windows take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The number of the newest windows whose details are visible. Seven days are a week."""
+"""The number of newest windows with visible details. Seven days are a week."""
 
 
 class DevicesOverTime(NamedTuple):
@@ -37,7 +37,7 @@ class DevicesOverTime(NamedTuple):
 
     Attributes:
         kind: the kind of these windows: day, week or month.
-        spark: a small chart of the numbers; None if there is only one window.
+        spark: a small chart of the numbers. None if there is only one window.
         rows: the name of each window and its approximate number of devices, the newest first.
 
     """
@@ -48,13 +48,13 @@ class DevicesOverTime(NamedTuple):
 
 
 class ListedMetric(NamedTuple):
-    """A line in the list of questions on a public page.
+    """A line in the list of metrics on a public page.
 
     Attributes:
-        standing: the latest results of the question.
-        window: how often the question is asked.
+        standing: the latest results of the metric.
+        window: how often devices report on the metric.
         history: a sentence on the first and the last published window, and sentences on earlier
-            forms of the question.
+            forms of the metric.
 
     """
 
@@ -77,12 +77,12 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
 
 
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
-    """Return the latest results of each question on a page, with its first and last window.
+    """Return the latest results of each metric on a page, with its first and last window.
 
     Args:
         page: the page of all windows.
         windows: the archived windows, newest first.
-        absent: the text that replaces the answer if a question has no estimates.
+        absent: the text for a metric without estimates.
 
     """
     first: dict[str, str] = {}
@@ -133,17 +133,17 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return the values for the template of an archive's page, besides the questions."""
+    """Return the values for the template of an archive's page, besides the metrics."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return the values for the template of a public page, besides the questions.
+    """Return the values for the template of a public page, besides the metrics.
 
     Args:
-        page: the page of the questions that may be published.
-        standing: the latest state of these questions.
-        registry: the definitions of these questions.
+        page: the page of the metrics that may be published.
+        standing: the latest results of these metrics.
+        registry: the definitions of these metrics.
 
     """
     listed = [_listed(each, registry) for each in standing.metrics if each.metric in registry.metrics]

@@ -1,8 +1,7 @@
-"""The tables of a question besides its figures. A table without rows is left out.
+"""The tables of a metric besides its figures. A table without rows is left out.
 
-For two questions asked together, tables show shares within groups, differences, and a test of
-independence. Other tables show texts, clusters, the possible effect of fabricated reports, and
-public strata.
+For a pair of metrics, tables show shares within groups, differences, and a test of independence.
+Other tables show texts, clusters, the possible effect of fabricated reports, and public strata.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from estimator.words import joined, label_of, short
 MOST_OUTCOMES = 4
 """The maximum number of columns of shares that fit on a phone and on paper.
 
-If a table has more columns, its cells are stacked on both.
+Tables with more columns have stacked cells there.
 """
 
 MOST_DIFFERENCES = 20
@@ -71,19 +70,18 @@ class GroupRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JointView:
-    """What a page shows of two questions asked together.
+    """The view of a pair of metrics.
 
-    The answers to the first question divide devices into groups. The page compares the answers to
-    the second question between these groups.
+    The answers to the first metric divide devices into groups. The page compares the answers to the
+    second metric between these groups.
 
     Attributes:
-        names: the name of the question that defines the groups, and the name of the question that
-            is compared.
-        groups: the shares within each group. Empty if the second question is a number, because the
-            groups' means are among the question's figures.
+        names: the name of the metric that defines the groups, and of the metric that is compared.
+        groups: the shares within each group. Empty if the second metric is a number, because its
+            figures include the groups' means.
         verdict: the conclusion on whether groups differ.
-        independence: a sentence on whether the two questions are associated; empty if the second is
-            a number.
+        independence: a sentence on whether the two metrics are associated. Empty if the second
+            metric is a number.
         clearest: all comparisons, the clearest first.
         unit: the unit of the differences.
 
@@ -103,7 +101,7 @@ class JointView:
 
     @property
     def has_many_outcomes(self) -> bool:
-        """Whether there are so many answers that a row of the table is too wide for a phone."""
+        """Whether a row of the table has too many answers for a phone."""
         return any(len(group.figures) > MOST_OUTCOMES for group in self.groups)
 
     @property
@@ -122,11 +120,11 @@ class JointView:
 
 
 def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
-    """Return the view of two questions asked together. None for other questions.
+    """Return the view of a pair of metrics, or None for other metrics.
 
     Args:
         estimated: the figures of the window.
-        independence: the p-value of the test of independence, corrected for all such pairs. None if
+        independence: the p-value of the test of independence, corrected for all pairs. None if
             there is no test.
 
     """
@@ -153,7 +151,7 @@ def _rows(cells: FigureGroup) -> Iterator[GroupRow]:
 
 
 def axes_of(cells: FigureGroup) -> tuple[list[str], list[str]]:
-    """Return the names of the groups, and those of the answers, in the order of the figures."""
+    """Return the names of the groups and of the answers, in the order of the figures."""
     groups, outcomes = (dict.fromkeys(part) for part in zip(*cells.figures.labels, strict=True))
     return [label_of(group) for group in groups], [label_of(outcome) for outcome in outcomes]
 
@@ -175,11 +173,9 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
     """Return the conclusion on whether groups differ.
 
     Args:
-        names: the name of the question that defines the groups, and the name of the question that
-            is compared.
+        names: the name of the metric that defines the groups, and of the metric that is compared.
         clearest: all comparisons, the clearest first.
-        unit: the unit of the differences. It is percent for shares, and the number's unit for
-            means.
+        unit: the unit of the differences: percent for shares, and the number's unit for means.
 
     """
     concluded = conclusion(clearest[0])
@@ -219,7 +215,7 @@ def _doubt(clearest: Sequence[Figure]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A table of a question besides its figures.
+    """A table of a metric besides its figures.
 
     Attributes:
         title: the title of the table.
@@ -236,17 +232,14 @@ class Extra:
 
     @property
     def is_number(self) -> tuple[bool, ...]:
-        """For each column, whether it contains numbers, which are right-aligned."""
+        """Whether each column contains numbers. Numbers are right-aligned."""
         return tuple(all(text[:1] in NUMERIC for text in column) for column in zip(*self.rows, strict=True))
 
 
 def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Extra]:
     """Yield the tables of one window besides its figures.
 
-    Args:
-        estimated: the figures of the window.
-        positions: the positions of the shown values among all values of the question.
-
+    ``positions`` are the positions of the shown values among all values of the metric.
     """
     yield from _text_tables(estimated)
     if estimated.among_all is not None:
@@ -328,10 +321,8 @@ def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[in
 def effects_table(effects: Sequence[Effect]) -> Extra:
     """Return the table of pairs of strata, each with the figure that differs most clearly.
 
-    Args:
-        effects: the differences of a question in one window, with one entry for each pair of
-            strata, in the order of the table's rows. There must be at least one.
-
+    ``effects`` has one entry per pair of strata in one window, in the order of the rows. It must
+    not be empty.
     """
     return Extra(
         title="Differences between strata",

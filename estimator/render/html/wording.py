@@ -1,8 +1,7 @@
 """The wording of the page: figures, p-values, labels, headlines and conclusions.
 
-The templates use `FILTERS`. A headline is a figure in large type, with its interval and a phrase
-that explains it. A conclusion states whether the answers changed, or that there are too few reports
-to tell.
+The templates use `FILTERS`. A headline is a figure in large type, with its interval and a phrase. A
+conclusion states whether the answers changed, or that there are too few reports to tell.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ NONE: Final = "\N{EN DASH}"
 """The text of a table's cell that has no figure."""
 
 LONGEST_PURPOSE = 400
-"""The maximum length of a purpose on the page, which leaves room for the answer."""
+"""The maximum length of a purpose on the page."""
 
 YES: Final = label_of(value=True)
 
@@ -62,7 +61,7 @@ CODES: Final[dict[StrEnum, str]] = {
     ChangeVerdict.NO_CHANGE: "same",
     ChangeVerdict.TOO_FEW: "unknown",
 }
-"""The CSS class of each conclusion, by which pages color and sort questions."""
+"""The CSS class of each conclusion. Pages color and sort metrics by this class."""
 
 PERMANENT_NOTE: Final = (
     " Answers are permanent: both windows may contain the same noise, so the real uncertainty is smaller than shown."
@@ -75,7 +74,7 @@ def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no e
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return an estimate, or the nearer end of its interval if it is outside; 0 if unknown."""
+    """Return an estimate, or the nearer end of its interval if it lies outside. 0 if unknown."""
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
@@ -90,7 +89,7 @@ def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
 
 
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
-    """Return a difference between groups without a plus sign; empty if unknown."""
+    """Return a difference between groups without a plus sign. Empty if unknown."""
     return "" if difference.estimate is None else unit.changed(difference).lstrip("+")
 
 
@@ -100,7 +99,7 @@ def p_text(p_value: float | None, unknown: str = "") -> str:
 
 
 def purpose_text(purpose: str) -> str:
-    """Return a purpose, shortened if necessary to leave room for the answer."""
+    """Return a purpose, shortened to `LONGEST_PURPOSE`."""
     return short(purpose, LONGEST_PURPOSE)
 
 
@@ -127,13 +126,13 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class WordedConclusion:
-    """A conclusion on one question, in words.
+    """A conclusion on one metric, in words.
 
     Attributes:
         code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
-        brief: a few words for the overview; empty if nothing can be compared.
+        brief: a few words for the overview. Empty if nothing can be compared.
         words: one or two sentences with the evidence.
-        sentence: a shorter sentence for the card; empty if nothing can be compared.
+        sentence: a shorter sentence for the card. Empty if nothing can be compared.
 
     """
 
@@ -144,14 +143,14 @@ class WordedConclusion:
 
 
 def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: Sequence[str] = ()) -> WordedConclusion:
-    """Return the conclusion on whether the answers to a question changed.
+    """Return the conclusion on whether the answers to a metric changed.
 
     Args:
-        metric: the question.
-        changes: the changes over the closed windows of the question. None if there are not two
-            windows to compare.
+        metric: the metric.
+        changes: the changes over the closed windows of the metric. None with fewer than two
+            windows.
         windows: the number of closed windows with reports.
-        untested: the statistics whose figures are not tested for changes.
+        untested: the statistics without a test for changes.
 
     """
     not_tested = untested_words(untested)
@@ -187,10 +186,10 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
-    """Return the label, unit and change of every figure that was tested, the clearest change first.
+    """Return the label, unit and change of every tested figure, the clearest change first.
 
-    If a figure changed or may have changed, its clearest change is returned. Otherwise, it is the
-    difference between the last window and the first.
+    For a figure that changed or may have changed, the change is its clearest change. For other
+    figures, it is the difference between the last window and the first.
     """
     if changes is None:
         return []
@@ -208,7 +207,7 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 
 def found_words(change: Change, changes: Changes) -> str:
-    """Return a phrase on how a figure changed, and since when, for a row of the table."""
+    """Return a phrase on the size and the time of a figure's change, for a row of the table."""
     words = change.verdict.value
     since, new = change.since or changes.since, ", new" if change.is_new else ""
     if since is None:
@@ -242,7 +241,7 @@ class Headline:
     Attributes:
         figure: the figure with its unit, or empty if it is unknown.
         about: a phrase on the meaning of the figure, or on why it is unknown.
-        interval: the interval without brackets; empty if there is none.
+        interval: the interval without brackets. Empty if there is none.
 
     """
 
@@ -254,11 +253,7 @@ class Headline:
 def headline_of(shown: MetricEstimate, joint: JointView | None) -> Headline:
     """Return the headline of one window.
 
-    Args:
-        shown: the figures of the window.
-        joint: the view of two questions asked together, whose groups are compared. None for other
-            questions.
-
+    ``joint`` is the view of a pair of metrics, or None for other metrics.
     """
     if not shown.reports:
         return Headline("", NO_REPORTS)
@@ -340,7 +335,7 @@ def _of_approved(_: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that describes the main figure, for instance as the largest of 8 values."""
+    """Return a function that describes the main figure, for example as the largest of 8 values."""
 
     def named(_: MetricEstimate, group: FigureGroup) -> str:
         return (
@@ -373,4 +368,4 @@ PHRASES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "mean_position": _of_position,
     "mean_size": _of_mean,
 }
-"""For each statistic, a function that writes the phrase about its main figure in a headline."""
+"""For each statistic, the function that writes the phrase on the main figure in a headline."""

@@ -1,4 +1,4 @@
-"""The output of audits by attack and of exact audits, as text 80 characters wide or as JSON."""
+"""The output of audits by attack and of exact audits, as text 80 columns wide or as JSON."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ An audit without --exact also attacks these.
 
 
 def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
-    """Return an audit as text that is 80 characters wide, with a block for each period."""
+    """Return an audit as text, with a block for each period."""
     horizons: dict[str, list[Finding]] = {}
     for finding in audit.findings:
         horizons.setdefault(finding.horizon, []).append(finding)
@@ -77,7 +77,7 @@ def _ceiling(lifetime: float) -> str:
 
 
 def verdict_of(audit: Audit) -> str:
-    """Return the verdict of an audit as a text that is 80 characters wide."""
+    """Return the verdict of an audit as text."""
     refuted = sum(finding.accused for finding in audit.findings)
     compared = plural(len(audit.findings), "comparison")
     sentences = [f"Verdict: REFUTED: {refuted} of {compared} proved more than is claimed (*)."]
@@ -87,7 +87,7 @@ def verdict_of(audit: Audit) -> str:
 
 
 def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sentences on how large a violation this number of reports could miss."""
+    """Yield sentences on the violations that this number of reports could miss."""
     powerless = [each for each in findings if each.provable_epsilon <= each.claimed_epsilon]
     able = [each for each in findings if each.provable_epsilon > each.claimed_epsilon]
     excesses = [
@@ -115,7 +115,7 @@ AUDIT_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": audit_as_table, 
 
 
 def accusation(finding: Finding) -> str:
-    """Return a sentence that states which claim is refuted, and by how much."""
+    """Return a sentence on the claim that is refuted, and by how much."""
     excess = finding.proved_epsilon - finding.claimed_epsilon
     return (
         f"accused: {finding.metric or ALL}, {finding.horizon}, {' or '.join(finding.answers)}: epsilon is at least"
@@ -137,7 +137,7 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
 
 
 def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:
-    """Return an exact audit as text that is 80 characters wide, with two lines for each step."""
+    """Return an exact audit as text, with two lines for each step."""
     rows = (line for proof in audit.proofs for line in _rows(proof, style))
     return style.shown("".join([PROOF_HEADING, *rows, "\n", _walked(audit), PROOF_FOOTNOTES, _ceiling(audit.lifetime)]))
 

@@ -1,4 +1,4 @@
-"""The output of a plan and of an allocation, as text 80 characters wide or as JSON."""
+"""The output of a plan and of an allocation, as text 80 columns wide or as JSON."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ again and again. Storage is the time from the day of the plan until deletion.
 
 
 def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
-    """Return a plan as text that is 80 characters wide."""
+    """Return a plan as text."""
     part = "" if plan.answering == 1 else f", of which {plan.answering:.1%} answer a question in a window"
     head = f"{plural(plan.population, 'device')}{part}\n"
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(metric)) for metric in plan.metrics]
@@ -70,7 +70,7 @@ PLAN_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": plan_as_table, "j
 def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     """Return the errors before and after an allocation, followed by a patch of the registry.
 
-    The output can be passed to the command ``patch``, which skips the text above the patch.
+    The command ``patch`` accepts the output and skips the text above the patch.
     """
     lines = [f"{'':17} {'epsilon':>10} {'error':>11}   {'epsilon':>10} {'error':>11} {'wanted':>11}"]
     for row in allocation.metrics:
@@ -130,7 +130,7 @@ def _is_relative(plan: MetricPlan) -> bool:
 
 
 def _windows_of(plan: MetricPlan) -> str:
-    """Return a phrase for windows that the plan combines into one figure, such as ``13 weeks``."""
+    """Return a phrase for the windows that the plan pools, such as ``13 weeks``."""
     return plural(1 if plan.together is None else plan.together.windows, str(plan.window))
 
 
@@ -240,7 +240,7 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return a sentence on the sums of the reports' own deltas; empty if all deltas are 0."""
+    """Return a sentence on the sums of the reports' own deltas, or "" if all deltas are 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(

@@ -47,7 +47,7 @@ def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_as_table(rehearsal: Rehearsal, style: Style = PLAIN) -> str:
-    """Return a rehearsal as text that is 80 characters wide."""
+    """Return a rehearsal as text."""
     seed = f"seed {rehearsal.seed}\n"
     return style.shown("\n".join([seed, *(_block(rehearsed, style) for rehearsed in rehearsal.metrics), FOOTNOTES]))
 
@@ -61,7 +61,7 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
 
 
 def model_as_table(rehearsed: RehearsedModel, style: Style = PLAIN) -> str:
-    """Return the quality of a model as text, with a line for each epsilon and number of devices."""
+    """Return the quality of a model as text, with a line per epsilon and number of devices."""
     draws = f"{rehearsed.rounds} draws of {rehearsed.rows:,} rows, seed {rehearsed.seed}"
     lines = [
         f"{rehearsed.metric}: {rehearsed.mechanism}, mean AUC over {draws}",

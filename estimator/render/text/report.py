@@ -50,7 +50,7 @@ from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateRepo
 from estimator.words import in_unit, plural
 
 TOO_FEW = "too few to tell"
-"""The text in place of a share within a group that may be empty."""
+"""The text for a share within a group that may be empty."""
 
 SHOWN_DIFFERENCES = 3
 """The maximum number of differences between groups that are shown, the clearest first."""
@@ -211,7 +211,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield advice on which thresholds would enclose the median more closely next time."""
+    """Yield advice on thresholds that would enclose the median more closely next time."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
@@ -264,7 +264,7 @@ def _group_rows(
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
     """Yield a line for each value and window, value by value.
 
-    A model's last figure is its AUC, which is missing in a window with too few reports.
+    The last figure of a model is its AUC. It is missing in a window with too few reports.
     """
     in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
     tracks = zip_longest(
@@ -288,8 +288,8 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
     Args:
         group: the figures of the statistic.
-        positions: the positions of the values to show. Ignored if the statistic does not have one
-            figure for each value.
+        positions: the positions of the shown values. Ignored if the statistic does not have one
+            figure per value.
         have_bars: whether the lines have bars.
 
     """
@@ -324,11 +324,7 @@ def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
     """Yield the bounds on figures of all installations.
 
-    Args:
-        estimated: the figures of one window.
-        positions: the positions of the shown values among all values of the question.
-        style: the style of the table.
-
+    ``positions`` are the positions of the shown values among all values of the metric.
     """
     among_all = estimated.among_all
     if among_all is None:
@@ -355,11 +351,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
     """Yield lines on how far fabricated reports could have moved figures, and on the test for them.
 
-    Args:
-        estimated: the figures of one window.
-        positions: the positions of the shown values among all values of the question.
-        style: the style of the table.
-
+    ``positions`` are the positions of the shown values among all values of the metric.
     """
     fakes = estimated.fakes
     if fakes is None:

@@ -16,7 +16,7 @@ import click
 from estimator.render.rounding import MINUS, UNBROKEN, ShownFigure
 
 LEAST_WIDTH: Final = 80
-"""The minimum width of a table, in columns of the terminal. It leaves room for all columns."""
+"""The minimum width of a table, in columns of the terminal. All columns of the table fit."""
 
 NARROWEST: Final = 60
 """The minimum width of a summary. On narrower terminals, its lines wrap."""
@@ -41,7 +41,7 @@ WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""A filler after each character that is two columns wide. No value contains this character."""
+"""A filler after each character that is two columns wide. No value contains this filler."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -116,14 +116,14 @@ class Style:
             window: the name of the window. If it is empty, the label also takes the columns of the
                 window.
             shown: the figure in the line.
-            unknown: the text in place of an estimate that is None.
+            unknown: the text for an estimate that is None.
 
         """
         (line,) = self.rows([(window, shown)], unknown)
         return line
 
     def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
-        """Yield lines like those of `row`, with numbers of the same unit aligned at decimal points.
+        """Yield lines like those of `row`. Numbers of the same unit are aligned at decimal points.
 
         Args:
             lines: the window and the figure of each line.
@@ -161,9 +161,10 @@ class Style:
         return f"{line}  {self.colored(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
-        """Return a bar that fills a fraction of some columns, rounded to an eighth of a column.
+        """Return a bar that fills the fraction ``part`` of ``cells`` columns.
 
-        A fraction below 0 counts as 0, and a fraction above 1 as 1.
+        The length is rounded to an eighth of a column. A fraction below 0 counts as 0, and a
+        fraction above 1 as 1.
         """
         eighths = round(min(1.0, max(0.0, part)) * cells * 8)
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
@@ -171,7 +172,7 @@ class Style:
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
         """Return a text shortened to a number of columns, by default the width of a value.
 
-        In a pair, the first text is shortened first, so that pairs with the same first text remain
+        In a pair, the first text is shortened first. Pairs with the same first text then remain
         distinguishable.
         """
         if isinstance(text, tuple):
@@ -198,10 +199,10 @@ class Style:
         return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
-        """Return a text in which characters that the output cannot show are escaped.
+        """Return a text with escapes for characters that the output cannot show.
 
         Escapes keep different values distinguishable. A no-break space becomes a plain space, so
-        that users can search the output for words with a space.
+        users can search the output.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text

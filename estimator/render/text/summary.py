@@ -1,4 +1,4 @@
-"""The summary of a report, with a sentence about each question and its last window's figures."""
+"""The summary of a report: a sentence and the last window's figures for each metric."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ COMPARED = 2
 """The minimum number of windows for a comparison."""
 
 SHOWN_WINDOWS = 10
-"""The maximum number of other windows that the summary lists for a question."""
+"""The maximum number of other windows that the summary lists for a metric."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
@@ -81,7 +81,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield lines that explain the columns, and name the window if all questions have the same."""
+    """Yield lines that explain the columns, and name the window if all metrics share one."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -146,8 +146,8 @@ def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     """Return the positions of the figures that get a line in the summary.
 
-    For yes and no, only yes gets a line. If the statistic's number of lines is limited, the largest
-    figures get one. Otherwise, all figures with an estimate do.
+    For yes and no, only yes gets a line. If the number of lines is limited, the largest figures get
+    one. Otherwise, all figures with an estimate get one.
     """
     figures, most = group.figures, group.about.most_lines
     if is_yes_or_no(figures.labels):
@@ -197,7 +197,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return the shown window's main figure as it is in another window, as text."""
+    """Return another window's value of the shown window's main figure, as text."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -211,7 +211,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the figure that is the main one in the shown window, with its statistic.
+    """Return the main figure of the shown window, with its statistic.
 
     If the given estimates lack this figure, return their own main figure.
     """
@@ -275,7 +275,7 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
 
 
 def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
-    """Return a text with the figure of all windows together that answers the question."""
+    """Return a text with the metric's main figure over all windows together."""
     group, figure = _headline(pooled, shown)
     if group is None or figure is None:
         return plural(pooled.reports, "report")
