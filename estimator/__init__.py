@@ -10,8 +10,10 @@ print(report.summary())
 frame = estimator.to_pandas(report)
 ```
 
-``__all__`` lists the public names. Each name is imported on first use, so that the command can
-start without numpy and tell the user to install it.
+``__all__`` lists the public names.
+
+Each name is imported on first use. The command can therefore start without numpy, and tell the user
+to install it.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ import os
 import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
-"""The environment variable that limits numpy to one thread, and its value. The variable must be set
-before numpy is imported. The matrices in a report are so small that more threads would slow numpy
-down.
+"""The environment variable that limits numpy to one thread, and its value. It must be set before
+numpy is imported. For a report's small matrices, more threads would be slower.
 """
 
 
@@ -24,7 +23,7 @@ def conformance() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Run the command line. If a package is missing, exit with instructions for installing it."""
+    """Run the command line. If a package is missing, exit with installation instructions."""
     missing = [package for package in ("client_sdk", "click", "numpy") if importlib.util.find_spec(package) is None]
     if missing:
         sys.exit(

@@ -38,7 +38,7 @@ RANGE_PARTS: Final = 3
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
     """Read a model's file, and return the model as a fitted scikit-learn estimator.
 
-    The estimator's methods take an ``X`` with one column for each feature, in the order of
+    The methods of the estimator take an ``X`` with one column per feature, in the order of
     ``feature_names_in_``.
 
     Args:
@@ -89,48 +89,46 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
 
     Args:
         registry: the definitions shipped with the app, or the path of their file.
-        tallies: `Tally` objects, or the path of a file that contains a collector's response to
+        tallies: `Tally` objects, or the path of a file with a collector's response to
             ``/v1/tallies``. None to fetch the tallies from a collector.
-        collector: the URL of a collector from which to fetch the tallies. It must be ``https://``
+        collector: the URL of the collector to fetch the tallies from. The URL must be ``https://``
             unless the collector runs on this machine.
-        token: the secret of a read key of that collector. None to read it from the environment
-            variable ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``, as the command does.
-        allow_plain_http: allow ``http://`` for other machines too, although anybody on the network
-            path can read the token and change the tallies.
-        first: the first window to estimate: the name of a day (``2026-11-20``), a week
-            (``2026-W47``) or a month (``2026-11``), or a `date`. Windows that end before it are
-            left out.
-        last: the last window to estimate, written like ``first``. Windows that begin after it are
-            left out.
-        since: a window, written like ``first``, such as that of a release. The report compares the
-            windows from this one on with all earlier windows. By default, it searches for a change
-            at any time.
-        preliminary: also estimate windows that are still open; their estimates have
+        token: the secret of a read key of that collector. None to read the secret from the
+            environment variable ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``.
+        allow_plain_http: allow ``http://`` for other machines too. Anybody on the network path can
+            then read the token and change the tallies.
+        first: the first window to estimate, as a name or a `date`. Names are days (``2026-11-20``),
+            weeks (``2026-W47``) or months (``2026-11``). Windows that end before the first window
+            are left out.
+        last: the last window to estimate, written like ``first``. Windows that begin after the last
+            window are left out.
+        since: a window, written like ``first``, such as the window of a release. The report
+            compares the windows from this one on with all earlier windows. By default, the report
+            searches for a change at any time.
+        preliminary: also estimate windows that are still open. Their estimates have
             ``closed=False``.
         simultaneous: widen the intervals, so that all intervals of a tally together contain the
             true values 95% of the time.
         covariance: also estimate the covariance of all shares of a metric.
         pooled: also estimate each metric from all its windows together.
-        central: a delta above 0 and below 1. If it is given, the report states, for each closed
-            tally, how much the published tally reveals about a single device, as an epsilon for
-            this delta.
-        poisoning: a fraction above 0 and below 1. If it is given, the report states how far figures
-            could be off if this fraction of the reports was fabricated.
+        central: a delta above 0 and below 1. The report then states how much each closed tally,
+            once published, reveals about a single device, as an epsilon for this delta.
+        poisoning: a fraction above 0 and below 1. The report then states how far figures could be
+            off if this fraction of the reports was fabricated.
         clusters: also find clusters in the answers to metrics of numbers, scales and pairs.
         ranges: also estimate the share of answers in each of these ranges. A range is the name of a
-            metric and two numbers, the start and the end, which are both included.
+            metric, a start and an end. Both ends are included.
         candidates: also estimate the share of each of these texts, for metrics of texts.
-        installs: the number of installations of the app. If it is given, the report bounds the
-            figures of all installations, including those that do not report.
-        asked: the share of devices that are asked in a window, above 0 and at most 1. It is needed
-            only if ``installs`` is given and the registry's schedule does not determine this share.
+        installs: the number of installations of the app. The report then bounds the figures of all
+            installations, including those that do not report.
+        asked: the share of devices that are asked in a window, above 0 and at most 1. Required only
+            with ``installs``, if the registry's schedule does not determine this share.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or is unavailable.
         RegistryError: if the registry's file cannot be used.
         RequestError: if the share of a range cannot be estimated for its metric, if no metric of
-            texts allows a candidate's letters, or if ``installs`` needs ``asked``, which is
-            missing.
+            texts allows a candidate's letters, or if ``installs`` needs ``asked``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         TypeError: if ``candidates`` is a single text instead of a list, if a range is not a name
             and two numbers, or if ``first``, ``last`` or ``since`` is neither a text nor a date.
@@ -206,7 +204,7 @@ def _check_lists(ranges: Sequence[object], candidates: object) -> None:
     """Refuse malformed ranges, and candidates that are a single text instead of a list.
 
     Raises:
-        TypeError: if an argument is refused; the message shows a valid argument.
+        TypeError: if an argument is refused. The message shows a valid argument.
 
     """
     if isinstance(candidates, str):
@@ -259,7 +257,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     Args:
         report: the report that contains the estimates of the metric.
         registry: the definitions of the metrics.
-        name: the name of the metric, which must be a model.
+        name: the name of the metric. It must be a model.
 
     Raises:
         RequestError: if no window has enough reports to learn from.
@@ -318,10 +316,9 @@ def _is_complete(learned: LearnedModel) -> bool:
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
     """Return whether a feature of a model file is complete.
 
-    A feature has either a list of values or a numeric range with two ends, never both. In a model
-    with a norm, a feature with v values has v - 1 weights, and a feature with a range has one
-    weight. In any other model, a feature has one weight for each value, or for each part of its
-    range.
+    A feature has either a list of values or a numeric range, never both. In a model with a norm, a
+    feature with v values has v - 1 weights, and a feature with a range has one. In any other model,
+    a feature has one weight per value or per part of its range.
     """
     if each.values:
         has_ends = (each.low, each.high) != (None, None)

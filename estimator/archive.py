@@ -1,16 +1,16 @@
 """The archive of a running collection: one report for each closed window, and an overview.
 
 ```
-DIR/index.html  index.json      all windows, and the latest result of every question
+DIR/index.html  index.json      all windows, and the latest result of every metric
 DIR/digest.txt  digest.html     a summary of the overview in a few lines, for mail or chat
 DIR/2026-11-20/report.json …    the report of one window, in every format
 DIR/.lock                       locked while a run is writing
 DIR/.part-…                     an unfinished folder; after an interruption, the next run removes it
 ```
 
-A window's folder is written under another name and renamed once it is complete. The folder is never
-written to again, because a closed window does not change. Each run writes the overview again, from
-the archived reports. The overview also shows how answers changed from window to window.
+A window's folder is written under another name and renamed once it is complete. A closed window
+does not change, so its folder is never written to again. Each run rewrites the overview from the
+archived reports. The overview also shows how answers changed between windows.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from estimator.results.standing import INDEX, INDEX_SCHEMA, PAGE, ArchivedWindow
 from estimator.tallies import Tally
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
-"""Files in the data directory of a collector's embedded store. The archive refuses a folder that
-contains any of them.
+"""Files in the data directory of a collector's embedded store. The archive refuses a folder with
+any of these files.
 """
 
 DIGEST: Final = "digest.txt"
@@ -63,7 +63,7 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""The name of a file in the folder of every archived window. It identifies such a folder."""
+"""The name of a file in every archived window's folder. It identifies such a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Archive:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the archive against other runs, and remove what interrupted runs left unfinished.
+        """Lock the archive against other runs, and remove unfinished work of interrupted runs.
 
         Raises:
             BusyError: if another run is writing to the archive.
@@ -103,7 +103,7 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse a folder whose index files were not written by this module, such as a website's.
+        """Refuse a folder with index files that this module did not write, such as a website's.
 
         An archive with a damaged index is accepted, because each run rewrites the index.
         """
@@ -114,10 +114,10 @@ class Archive:
             )
 
     def require_app(self, app: str) -> None:
-        """Refuse the archive of another app, so that the windows of two apps are never mixed.
+        """Refuse the archive of another app. The windows of two apps are never mixed.
 
         Raises:
-            OutputError: if the archive belongs to another app; the message names that app.
+            OutputError: if the archive belongs to another app. The message names that app.
 
         """
         with suppress(OSError, ValueError, TypeError, KeyError):  # the index is missing, or damaged and rewritten later
@@ -134,7 +134,7 @@ class Archive:
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
     def has_windows(self) -> bool:
-        """Return whether the archive has any windows; False if its folder is missing."""
+        """Return whether the archive has any windows. False if its folder is missing."""
         return self.folder.is_dir() and bool(self.windows())
 
     def has(self, window: Window) -> bool:
@@ -149,7 +149,7 @@ class Archive:
         """Write the folder of a window that is not archived yet. All its files appear at once.
 
         Args:
-            window: the window that the folder is about.
+            window: the window of the folder.
             files: the content of each file, by file name.
 
         Raises:
@@ -200,16 +200,17 @@ def _sync(folder: Path) -> None:
 
 
 MOST_BYTES: Final = 2**26
-"""The overview reads the newest reports of each kind of window (day, week, month), up to this
-number of bytes. A single report on a metric with a million values has about this size.
+"""The maximum number of bytes of reports that the overview reads, per kind of window (day, week,
+month). The newest reports come first. A report on a metric with a million values has about this
+size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]
 """The estimates of all metrics, by window."""
 
 ALERTS: Final = "alerts.ndjson"
-"""A file in a window's folder with the outcomes of the window's alerts. Later runs do not report
-these alerts again.
+"""A file in a window's folder with the outcomes of its alerts. Later runs do not report these
+alerts again.
 """
 
 NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and of the collector are right"
@@ -217,11 +218,11 @@ NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRun:
-    """The result of writing the windows that the archive did not have.
+    """The result of adding windows to the archive.
 
     Attributes:
-        written: the windows whose folders were written.
-        failed: the windows whose folders could not be written, each with the reason.
+        written: the windows with a new folder.
+        failed: the windows without a folder because of an error, each with the reason.
         alerts: the outcomes of the alerts in the written windows.
         skipped: the tallies that the written reports leave out, each with the reason.
 
@@ -258,10 +259,9 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 ) -> ArchiveRun:
     """Write a report for each of the given windows.
 
-    If one report cannot be written, the others are still written.
-
-    No folder is written for a window that begins after ``now_s``. Devices cannot have answered in
-    it yet, and the folder would prevent a later run from writing the real report.
+    If one report cannot be written, the others are still written. A window that begins after
+    ``now_s`` gets no folder. Devices cannot have answered in it yet, and the folder would prevent a
+    later run from writing the real report.
 
     Args:
         archive: the archive to write to, which must be locked.
@@ -270,7 +270,7 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
         request: the figures requested for each tally.
         now_s: the present time in Unix seconds.
         alerts: the alerts to check in each window. Alerts about changes also use earlier windows.
-        advance: called with the number of tallies just estimated.
+        advance: a function that is called with the number of tallies just estimated.
 
     """
     written: list[Window] = []
@@ -346,14 +346,15 @@ def _why_nothing(report: EstimateReport) -> str:
 def write_standing(
     archive: Archive, registry: Registry, is_damaged: Callable[[Window], object] = lambda _: None
 ) -> None:
-    """Write the overview files whose content has changed.
+    """Write the overview files if their content has changed.
 
-    Each file is replaced in one step. If the run is interrupted, some files are new and others old.
+    Each file is replaced in one step. After an interruption, some files are new and others old.
 
     Args:
         archive: the archive, which must be locked.
         registry: the definitions of the metrics.
-        is_damaged: called with each window that is left out because its report cannot be read.
+        is_damaged: a function that is called with each window that is left out because its report
+            cannot be read.
 
     Raises:
         OutputError: if a file cannot be written.
@@ -382,11 +383,10 @@ def recent_estimates(
     is_damaged: Callable[[Window], object] = lambda _: None,
     known: Estimates = MappingProxyType({}),
 ) -> Estimates:
-    """Return the estimates of the newest windows of each kind, except editions not in the registry.
+    """Return the estimates of the newest windows of each kind, for editions in the registry.
 
-    If a report cannot be read, perhaps because another version of Hearsay wrote it, its window is
-    left out and passed to ``is_damaged``. The reports of windows in ``known`` are not read, because
-    their estimates are in ``known``.
+    If a report cannot be read, its window is left out and passed to ``is_damaged``. Another version
+    of Hearsay may have written the report. The reports of windows in ``known`` are not read.
     """
     estimates: dict[Window, Sequence[MetricEstimate]] = {}
     left = dict.fromkeys(WindowKind, MOST_BYTES)
@@ -402,7 +402,7 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows that an index file lists, by name; {} if there is no valid index."""
+    """Return the windows that an index file lists, by name. {} if there is no valid index."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:

@@ -48,7 +48,7 @@ class OutputError(HearsayError):
 
 
 class BusyError(HearsayError):
-    """Another run is already doing this work in the same folder, so this run does nothing."""
+    """Another run is already doing this work in the same folder. This run does nothing."""
 
 
 class AuditError(HearsayError):

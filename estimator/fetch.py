@@ -1,7 +1,7 @@
 """Fetches tallies from a collector over HTTP. No other module of the estimator imports urllib.
 
-The secret of a read key comes from the environment or a file. It never comes from the command line,
-which every user of the machine can read.
+The secret of a read key comes from the environment or a file. Every user of the machine can read a
+command line, so the secret never comes from there.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ def checked_token(token: str, problem: str) -> str:
 
 
 TIMEOUT_S = 60.0
-"""The maximum number of seconds to wait for the next byte. The first byte takes longest: the
-collector stores the counts of a tally in several parts (shards), and adds up those of all tallies
+"""The maximum number of seconds to wait for the next byte. The first byte takes longest. The
+collector stores the counts of a tally in several shards, and adds up the shards of all tallies
 before it sends the first line.
 """
 
 LIMIT_S = 900.0
 """The maximum number of seconds for the whole response, enough for hundreds of megabytes over a
-slow connection. Without this limit, a collector could keep the job busy forever by sending one byte
-a minute.
+slow connection. Without this limit, a collector could keep the job busy forever with one byte a
+minute.
 """
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
@@ -86,12 +86,12 @@ SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A handler that refuses redirects, so that urllib never sends a read token to another host."""
+    """A handler that refuses redirects. urllib then never sends a read token to another host."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Return None, so that urllib raises an error with the redirect's status."""
+        """Return None. urllib then raises an error with the redirect's status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class Fetched:
 
     Attributes:
         tallies: the selected tallies, in the collector's order.
-        snapshot_at: when the collector read the open windows, in UTC. None if open windows were not
-            requested, or if the response does not contain the time.
+        snapshot_at: the UTC time at which the collector read the open windows. None if open windows
+            were not requested, or if the response does not contain the time.
 
     """
 
@@ -127,7 +127,7 @@ def fetch(
         token: the secret of a read key of the collector.
         preliminary: whether to request the snapshot of open windows as well.
         bounds: the limits on the response, and the selected windows.
-        timeout_s: the collector counts as down after this many seconds without a byte.
+        timeout_s: the maximum number of seconds without a byte.
 
     Raises:
         CollectorDownError: if the collector cannot be reached, disconnects, is too slow, or

@@ -1,6 +1,6 @@
 """Writing of output files. Each file is replaced in one step, so readers never see half a report.
 
-A file that Hearsay has not written, such as a user's notes, is never replaced.
+Files that Hearsay has not written, such as a user's notes, are never replaced.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, text: str) -> bool:
-    """Write a file in one step unless it already has this text; return whether it was written."""
+    """Write a file in one step unless it already has this text. Return whether it was written."""
     content = text.encode()
     with suppress(OSError):
         if path.read_bytes() == content:

@@ -1,9 +1,9 @@
 """A folder that publishes the results of public metrics through any static file server.
 
 ```
-PUBLIC/index.html  index.json       the latest result of every public question; link to a question
+PUBLIC/index.html  index.json       the latest result of every public metric; link to a metric
                                     as index.html#q-NAME
-PUBLIC/metrics/NAME.json a report on all windows of a question, its strata and its former editions;
+PUBLIC/metrics/NAME.json a report on all windows of a metric, its strata and its former editions;
                                     load_report reads this file
 PUBLIC/.lock                        locked while a run is writing
 ```
@@ -44,11 +44,10 @@ METRICS: Final = "metrics"
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""The text in place of a metric's answer if no window has enough reports to be published."""
+"""The text for a metric without a window that has enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
-"""The request for the published figures. It ignores ``--with``, by which an operator requests more
-figures for the archive.
+"""The request for the published figures. It ignores ``--with``, which adds figures to the archive.
 """
 
 
@@ -63,7 +62,7 @@ def publish(
         folder: the public folder, which must be locked.
         registry: the definitions of all metrics.
         tallies: the tallies of the windows that may be published.
-        advance: called with the number of tallies just estimated.
+        advance: a function that is called with the number of tallies just estimated.
 
     Raises:
         OutputError: if a file cannot be written.
@@ -83,7 +82,7 @@ def publish(
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
-    """Return the published estimates of a metric, except those that are no longer public."""
+    """Return the published estimates of a metric, without those that are no longer public."""
     with suppress(ReportError):  # the file is missing, or another version wrote it
         return _published(read_report(_path(folder, name)).metrics, public)
     return []

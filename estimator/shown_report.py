@@ -1,7 +1,6 @@
 """A report that a notebook can show and a program can print.
 
-`EstimateReport` is plain data, and does not import the code that renders reports. This module
-imports both.
+`EstimateReport` is plain data without rendering code. This module adds the rendering.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ class ShownReport(EstimateReport, frozen=True):
         return cls(**asdict(report))
 
     def summary(self) -> str:
-        """Return one line per metric, with the answer, its interval and the number of reports."""
+        """Return one line per metric, with its main figure, interval and number of reports."""
         answers, participation = _answers(self)
         lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])
 
     def _repr_html_(self) -> str:
-        """Return the summary as an HTML table, which notebooks show."""
+        """Return the summary as an HTML table for notebooks."""
         answers, participation = _answers(self)
         head = Markup().join(Markup("<th>{}</th>").format(name) for name in ("question", *_Answer._fields[1:]))
         rows = Markup().join(
@@ -56,7 +55,7 @@ class _Answer(NamedTuple):
     Attributes:
         metric: the metric's name.
         window: the window of the answer, with the word "preliminary" if the window is still open.
-        answer: the estimated answer of the population, in a sentence or two.
+        answer: one or two sentences on the main figure.
         reports: the number of reports, as a text such as ``1,204 reports``.
 
     """
@@ -68,7 +67,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return each metric's latest answer, and a sentence on how many devices participate."""
+    """Return each metric's latest answer, and a sentence on the number of participating devices."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

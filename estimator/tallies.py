@@ -2,9 +2,10 @@
 
 A tally counts how often each symbol was reported in a window. The alphabet of a metric is the set
 of its possible symbols, numbered from 0. A file of tallies has one line of JSON (NDJSON) for each
-metric, edition and window. Limits on the input protect the job's memory from a malicious collector,
-or from a machine that impersonates the collector. Real collections are far below all limits. If
-your collection reaches a limit, read fewer windows at once.
+metric, edition and window.
+
+Limits on the input protect the job's memory from a malicious collector. Real collections are far
+below all limits. If your collection reaches a limit, read fewer windows at once.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of 64-bit integers. Counts are stored in such arrays to save memory."""
+"""The type code of arrays of 64-bit integers. Such arrays store counts in little memory."""
 
 MOST_BYTES: Final = 2**32
-"""The maximum number of bytes in a response or a file. Reading them takes about a minute. It takes
-little memory, because only one line is in memory at a time.
+"""The maximum number of bytes in a response or a file. Reading them takes about a minute, and only
+one line at a time is in memory.
 """
 
 MOST_TALLIES: Final = 10**5
 """The maximum number of tallies in the selected windows, enough for five years of fifty daily
-metrics. A tally takes some kilobytes of memory and some milliseconds to estimate.
+metrics. Each tally takes some kilobytes of memory and some milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
@@ -52,17 +53,17 @@ gigabyte of memory.
 MOST_REPORTS: Final = 2**53 - 1
 """The maximum number of reports in all selected tallies together. Up to this number, a 64-bit float
 represents every sum of counts exactly. Shares, browsers and many JSON readers use such floats. The
-limit equals about a million reports from every person on earth.
+limit equals about a million reports per person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
-"""Lines of up to this many bytes are always allowed, even if no metric in the registry needs such
-long lines. An older edition of a metric may have had more symbols.
+"""Lines of up to this many bytes are always allowed. An older edition of a metric may have had more
+symbols than any metric in the registry.
 """
 
 BYTES_A_SYMBOL: Final = 28
-"""The maximum number of bytes that one symbol and its count take in a line. The symbol has up to 8
-digits and the count up to 16; the rest are separators.
+"""The maximum number of bytes of one symbol and its count in a line. The symbol has up to 8 digits
+and the count up to 16. The rest are separators.
 """
 
 FEWER: Final = "read fewer windows, with --from and --to"
@@ -79,7 +80,7 @@ hundred such bytes.
 
 POWERS: Final = 10 ** np.arange(1, 19)
 """The powers of ten from 10 to 10**18. They give the number of digits of a whole number. For
-instance, two powers, 10 and 100, are at most 345, so 345 has one digit more than two.
+example, 345 is at least 10 and 100, so it has three digits.
 """
 
 STDIN = Path("-")
@@ -95,14 +96,14 @@ class Tally:
 
     Attributes:
         metric: the metric's name.
-        edition: the 12 hex digits of the edition, which identify the meaning of the reports.
+        edition: the 12 hex digits of the edition. They identify the meaning of the reports.
         window: the window of the answers.
         closed: whether the tally can no longer change.
         reports: the number of reports, which is the sum of the counts.
-        counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of only
-            those symbols, in the same order.
-        symbols: if the collector left out symbols without reports, the remaining symbols in rising
-            order; otherwise None.
+        counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of these
+            symbols, in the same order.
+        symbols: the symbols with reports, in rising order, if the collector left out the others.
+            Otherwise None.
 
     """
 
@@ -135,10 +136,10 @@ class Tally:
         return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 
     def check(self, symbols: int) -> None:
-        """Refuse a tally whose alphabet is not 0..symbols-1.
+        """Refuse a tally with an alphabet other than 0..symbols-1.
 
         Raises:
-            UnfitTallyError: if the alphabet differs; the message says how.
+            UnfitTallyError: if the alphabet differs. The message says how.
 
         """
         if self.symbols is None and len(self.counts) != symbols:
@@ -177,7 +178,7 @@ class Bounds:
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
         """Yield the lines of a text that arrives in pieces, without their line ends.
 
-        Only one line is in memory at a time, in a single copy.
+        Only one line is in memory at a time.
 
         Raises:
             TalliesError: if a line or the text is longer than allowed.
@@ -206,7 +207,7 @@ class Bounds:
 
 
 class Extent:
-    """The total size of the selected tallies read so far, which must not exceed the limits."""
+    """The total size of the selected tallies read so far. It must not exceed the limits."""
 
     def __init__(self) -> None:
         """Start with a size of 0."""
@@ -220,7 +221,7 @@ class Extent:
             reports: the number of reports.
 
         Raises:
-            TalliesError: if a limit is exceeded; the message says which.
+            TalliesError: if a limit is exceeded. The message says which.
 
         """
         self._tallies += 1
@@ -241,7 +242,8 @@ def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
     """Read tallies from an NDJSON file, or from standard input if its name is ``-``.
 
     Raises:
-        TalliesError: if the file cannot be read or exceeds the limits, or a line is not a tally.
+        TalliesError: if the file cannot be read, exceeds the limits, or has a line that is not a
+            tally.
 
     """
     if path == STDIN and sys.stdin is None:
@@ -341,10 +343,10 @@ def _integers(raw: object, field: str, most: int) -> array[int]:
 def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     """Parse a line of JSON, with arrays in place of lists of whole numbers.
 
-    Python's JSON reader would create an object for each number, which takes half a gigabyte for a
-    large tally. Therefore, each list of whole numbers is first replaced with a nested JSON object,
-    and parsed separately. A valid line contains no nested objects of its own, so each list can be
-    put back in its place.
+    Python's JSON reader would create an object for each number. For a large tally, the objects take
+    half a gigabyte. Each list of whole numbers is therefore first replaced with a nested JSON
+    object, and parsed separately. A valid line has no nested objects of its own, so each list can
+    be put back in its place.
     """
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could nest deeply, or contain many objects
         raise ValueError("it must be one object that contains names, numbers and at most two lists")
@@ -367,7 +369,7 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
 
 
 def _numbers(text: bytes) -> Counts | None:
-    """Parse the text between a list's brackets as numbers; return None if it is anything else."""
+    """Parse the text between a list's brackets as numbers. Return None if it is anything else."""
     digits = text.replace(b", ", b",")
     if digits.translate(None, b"0123456789,") or b",," in digits or digits[:1] == b"," or digits[-1:] == b",":
         return None

@@ -18,7 +18,7 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
 
 
 EMPTY_TEXT: Final = "(empty text)"
-"""The text shown for an empty answer, which would otherwise look like a gap."""
+"""The text for an empty answer, which would otherwise look like a gap."""
 
 LONGEST_LABEL: Final = 80
 """The maximum length of a value in text for people. Longer values are cut, except in JSON and CSV.
@@ -26,15 +26,15 @@ LONGEST_LABEL: Final = 80
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of ``number`` things to list, which is ``most`` or, if there are fewer, all.
+    """Return how many of ``number`` things to list, at most ``most``.
 
-    If only one thing would be left out, list it too, because "and 1 more" takes as much space.
+    If only one thing would be left out, list it too. The words "and 1 more" take the same space.
     """
     return number if number <= most + 1 else most
 
 
 def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 the value that a figure describes
-    """Return a value as text for people, cut if it is longer than ``most`` characters.
+    """Return a value as text for people, cut after ``most`` characters.
 
     Booleans become yes and no.
     """
@@ -51,12 +51,12 @@ def cell_of(value: Any) -> str:  # noqa: ANN401 the value that a figure describe
 
 
 def joined(label: str | tuple[str, ...]) -> str:
-    """Return a label as one text. If it is a pair of texts from `parts`, join them."""
+    """Return a label as one text. A pair of texts from `parts` is joined."""
     return label if isinstance(label, str) else ", ".join(label)
 
 
 def is_yes_or_no(labels: Sequence[object]) -> bool:
-    """Return whether the answers are no and yes. If so, a report shows only the share of yes."""
+    """Return whether the answers are no and yes. A report then shows only the share of yes."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
 
 

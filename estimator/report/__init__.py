@@ -1,1 +1,1 @@
-"""Selection of a report's tallies, and comparisons and averages of windows and groups."""
+"""Reports: selected tallies, and comparisons and averages of windows and groups."""

@@ -1,17 +1,19 @@
 """Alerts, which fire if a figure's whole interval is beyond a bound, or if a figure changed.
 
-For instance, ``startup_ms.mean > 800`` fires if the interval is 810 to 850, but not if it is 790 to
-850. A false alarm is possible only if the interval does not contain the true figure.
+For example, ``startup_ms.mean > 800`` fires if the interval is 810 to 850, but not if it is 790 to
+850. A false alarm is possible only if the interval misses the true figure.
 
-An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
-``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. For a number by group, it is
-``mean[VALUE]``, which is the mean of a group. An operator is ``>``, ``>=``, ``<`` or ``<=``. If the
-bound of an alert is outside the possible values, the alert is refused, because it would never or
-always fire.
+An alert on a bound is written ``METRIC.FIGURE OPERATOR NUMBER`` or ``METRIC[STRATUM].FIGURE …``:
 
-``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` and ``METRIC.FIGURE changes`` fire if the report
-concludes that the figure changed in this way over the closed windows (`estimator.report.changes`).
-If no figure changes, the probability that any of these alerts fires is at most 5% for each report.
+* A figure is ``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. For a number by
+  group, ``mean[VALUE]`` is the mean of a group.
+* An operator is ``>``, ``>=``, ``<`` or ``<=``.
+* An alert that would never or always fire is refused.
+
+An alert on a change is written ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` or ``METRIC.FIGURE
+changes``. It fires if the report concludes that the figure changed in this way over the closed
+windows (`estimator.report.changes`). If no figure changes, any of these alerts fires with a
+probability of at most 5% per report.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from estimator.words import cell_of, is_yes_or_no
 
 
 class Operator(StrEnum):
-    """The condition of an alert, which is a comparison with a bound or a kind of change."""
+    """The condition of an alert: a comparison with a bound, or a kind of change."""
 
     ABOVE = ">"
     AT_LEAST = ">="
@@ -60,8 +62,8 @@ class Alert:
         metric: the name of the metric.
         figure: the figure as written in the alert, such as ``mean`` or ``share[dark]``.
         key: the statistic and the value that identify the figure in a report.
-        operator: the comparison with the bound, or the change that is watched.
-        bound: the number that the figure is compared with. None for a change.
+        operator: the comparison with the bound, or the change.
+        bound: the bound. None for a change.
 
     """
 
@@ -107,14 +109,13 @@ def judged(
 ) -> list[JudgedAlert]:
     """Return the outcome of every alert in every closed window of its metric.
 
-    Open windows are left out, because their figures still change. Outcomes of alerts with bounds
-    come first, in the order of the estimates. Then come those of alerts on changes, in the order of
-    the changes.
+    Open windows are left out, because their figures still change. Outcomes on bounds come first, in
+    the order of the estimates. Outcomes on changes follow, in the order of the changes.
 
     Args:
         alerts: the alerts, in any order.
         estimates: the estimates of any metrics and windows.
-        changes: for each metric, the changes from window to window.
+        changes: for each metric, the changes between windows.
 
     """
     of_windows = [
@@ -136,7 +137,7 @@ def judged(
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
     """Return the outcome of an alert on a change.
 
-    It contains the clearest change that was found for the figure. If none was found, it contains
+    The outcome contains the clearest change that was found for the figure. Otherwise, it contains
     the difference between the last window and the first.
     """
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
@@ -213,20 +214,15 @@ _GRAMMAR: Final = (
 )
 
 _NAMED: Final = 12
-"""The maximum number of a metric's values that an error message lists."""
+"""The maximum number of a metric's values in an error message."""
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
     """Parse an alert, such as ``startup_ms.p95 > 800``.
 
-    Args:
-        registry: the definitions of the metrics.
-        text: the alert, as the user wrote it.
-
     Raises:
-        RequestError: if the text cannot be parsed, if it names a figure or value that the metric
-            does not have, or if the alert would never or always fire. The message says what to
-            write.
+        RequestError: if the text cannot be parsed, if the metric lacks the figure or value, or if
+            the alert would never or always fire. The message says what to write.
         UnknownMetricError: if the registry does not define the metric.
 
     """
@@ -288,9 +284,10 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of a metric that is written as the given text.
+    """Return the value of a metric that is written as ``value``.
 
-    Raise an error if several values, such as pairs of answers, are written in the same way.
+    Raise an error if several values are written in the same way. This can happen with pairs of
+    answers.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]
@@ -307,7 +304,7 @@ def _label(metric: Metric, value: str, text: str) -> Label:
 
 
 def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:
-    """Refuse a bound for which the alert would never fire, or always fire."""
+    """Refuse a bound at which the alert would never or always fire."""
     least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
     is_inside = least < bound < greatest
@@ -330,7 +327,7 @@ def _span(least: float, greatest: float) -> str:
 
 
 def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
-    """Return the smallest and the largest value that a statistic of a metric can have."""
+    """Return the smallest and the largest possible value of a metric's statistic."""
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES

@@ -1,60 +1,60 @@
 """Tests of which figures of a metric changed over its closed windows, and since when.
 
-The people of each window are a sample from a population. The tests ask whether the figures of this
-population changed, not whether those of the sample changed. Every figure is tested for three shapes
-of a change. Each shape is a weighted sum of the windows' figures, with weights that add up to 0:
+The people in each window are a sample from a population. The tests ask whether the figures of this
+population changed.
 
-* the last window minus the first;
-* a trend, which is the rise of a straight line through all windows. The line is fitted by least
-  squares, with the numbers of reports as weights. Weights computed from estimated errors would be
-  correlated with the estimates;
-* a step, which is the mean of all reports since the beginning of some window minus the mean of all
-  earlier reports. Every window after the first is tried.
+**Shapes.** Every figure is tested for three shapes of a change. Each shape is a weighted sum of the
+windows' figures. The weights add up to 0.
 
-Errors and intervals of these sums are valid for any overlap of people
-(`estimator.report.same_people`). The p-value is the smallest significance level at which such an
-interval excludes 0. Its computation assumes that the interval widens with the confidence in the
-same way as a normal interval. With ``--with simultaneous``, intervals and p-values of changes are
-conservative. With two windows, the three shapes are the same.
+* The last window minus the first.
+* A trend: the rise of a straight line through all windows. The line is fitted by least squares,
+  weighted by the numbers of reports. Weights from estimated errors would be correlated with the
+  estimates.
+* A step: the mean of all reports since the beginning of some window, minus the mean of all earlier
+  reports. Every window after the first is tried.
 
-A report tests many figures together, and by chance alone, some of them would appear to have
-changed. P-values are therefore corrected for all comparisons. All metrics have the same weight,
-regardless of their number of values. A metric divides its weight equally among its values, a value
-divides its part equally among the three shapes, and a step divides its part among the possible
-windows (Bonferroni). The probability that any unchanged figure has a corrected p-value of 0.05 or
-less is at most 5%.
+With two windows, the three shapes are equal. Errors and intervals of these sums are valid for any
+overlap of people (`estimator.report.same_people`). The p-value is the smallest significance level
+at which the interval excludes 0. This assumes that the interval widens with the confidence like a
+normal interval. With ``--with simultaneous``, intervals and p-values of changes are conservative.
 
-A figure with a corrected p-value of 0.05 or less has changed. If several shapes have such a
-p-value, the verdict follows the shape that fits the figures of the windows best, by least squares.
-For a trend, the verdict is "rising" or "falling"; for a step, "higher since" or "lower since" a
-window. If only the difference between the last window and the first has such a p-value, the figure
-merely "changed". A verdict is new if, without the last window, the figure would not have had a
-verdict in the same direction.
+**Correction.** A report tests many figures together, and some would appear to change by chance
+alone. P-values are therefore corrected (Bonferroni). All metrics have the same weight. A metric
+divides its weight equally among its values, and a value among the three shapes. A step divides its
+part among the possible windows. With a probability of at most 5%, any unchanged figure has a
+corrected p-value of 0.05 or less.
+
+**Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
+such p-values, the verdict follows the best-fitting shape, by least squares. For a trend, the
+verdict is "rising" or "falling". For a step, it is "higher since" or "lower since" a window. If
+only the difference between the last window and the first has such a p-value, the verdict is
+"changed". A verdict is new if the figure had no verdict in the same direction without the last
+window.
 
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all metrics.
 
-A share within a group is tested like a mean within a group, as a ratio (Fieller). A text that the
-analyst named is tested like a share (`estimator.report.text_changes`).
+**Other statistics.**
 
-A quantile of a distribution is tested by the share of answers above a threshold, computed from the
-counts of symbols (`estimator.report.quantile_changes`).
+* A share or mean within a group is tested as a ratio (Fieller).
+* A text that the analyst named is tested like a share (`estimator.report.text_changes`).
+* A quantile of a distribution is tested by the share of answers above a threshold
+  (`estimator.report.quantile_changes`).
 
-The following figures are not tested. `Compared.untested` names them, and no output format claims
-that they did not change:
+**Untested figures.** The following figures are not tested. `Compared.untested` names them, and no
+output format claims that they did not change:
 
-* The other figures of a smoothed distribution: variances, histograms and shares of ranges.
-  Smoothing causes a bias that depends on the number of reports. The correction would also need the
-  distribution of the errors in the far tails, which is not known.
-* Quantiles of numbers with thresholds, because the shares above the thresholds are tested
-  themselves.
+* Variances, histograms and shares of ranges of a smoothed distribution. Smoothing causes a bias
+  that depends on the number of reports. The distribution of the errors in the far tails is also
+  unknown.
+* Quantiles of numbers with thresholds. The shares above the thresholds are tested instead.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
-  listed estimates are too large on average. Named texts that are hashed to the same cell as another
-  named text are not tested either.
-* Shares among those who answered. These figures are ratios of shares that are tested themselves.
-* Means and shares within a group whose own share is less than 10 standard errors above 0 in some
-  window, because their errors are then too skewed.
-* Coefficients of models, because each window has its own model.
+  estimates are too large on average.
+* Named texts in the same hash cell as another named text.
+* Shares among those who answered. They are ratios of shares that are tested.
+* Means and shares within a group with a share of less than 10 standard errors in some window. Their
+  errors are too skewed.
+* Coefficients of models. Each window has its own model.
 """
 
 from __future__ import annotations
@@ -83,20 +83,20 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
 
 ENDS: Final = 0
-"""The index of the kind of change that compares the last window with the first."""
+"""The index of the shape that compares the last window with the first."""
 
 Shapes = Mapping[ChangeVerdict, Floats]
-"""The weights of the windows in each tested sum, by kind of change.
+"""The weights of the windows in each tested sum, by shape.
 
-Each key is the verdict that applies if a sum is above 0. Each value is an array with one row for
-each sum and one column for each window.
+Each key is the verdict if a sum is above 0. Each value is an array with one row per sum and one
+column per window.
 """
 
 Shown = Sums | QuantileChanges | TextChanges
 """The weighted sums that are reported. The tested sums are derived from them."""
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
-"""For each verdict on a sum above 0, the verdict that applies if the sum is below 0."""
+"""For each verdict on a sum above 0, the verdict on a sum below 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,14 +105,13 @@ class Compared:
 
     Attributes:
         windows: the tallies that are compared, in order.
-        shapes: the weights of the tested sums, by kind of change.
+        shapes: the weights of the tested sums, by shape.
         groups: the groups of tested figures in the first tally.
-        sums: for each group, the weighted sums from which p-values are computed, in the order of
-            ``shapes``.
-        shown: for each group, the weighted sums that are reported. They equal ``sums``, except for
-            quantiles, and for texts whose share is unclear.
-        p_values: the p-values, with one row for each kind of change and one column for each figure.
-            NaN if there are too few reports.
+        sums: for each group, the tested sums, in the order of ``shapes``.
+        shown: for each group, the reported sums. They differ from ``sums`` only for quantiles, and
+            for texts with an unclear share.
+        p_values: the p-values, with one row per shape and one column per figure. NaN if there are
+            too few reports.
 
     """
 
@@ -134,7 +133,7 @@ class Compared:
 
     @property
     def distinct(self) -> Floats:
-        """The p-values, without those of the second share if there are only two shares."""
+        """The p-values, without the second of two shares."""
         return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
 
     def everywhere(self, of_distinct: Floats) -> Floats:
@@ -144,11 +143,12 @@ class Compared:
     def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
         """Return the difference in each figure between windows or strata, with its p-values.
 
-        This difference is the first tested sum. Shares within groups are left out if none of them
-        can be compared, because the groups are too small.
+        The difference is the first tested sum. Shares within groups are left out if all groups are
+        too small for a comparison.
 
         Args:
             corrected: the p-values, corrected for all comparisons.
+
         """
         return tuple(
             FigureGroup(
@@ -190,14 +190,14 @@ class Compared:
 
     @property
     def _shape_of_each(self) -> NDArray[np.intp]:
-        """The index of the kind of change that each sum tests, shape (sums,)."""
+        """The index of the shape that each sum tests, shape (sums,)."""
         return np.repeat(np.arange(len(self.shapes)), [len(each) for each in self.shapes.values()])
 
     def _fits(self, sums: Sums, figure: int) -> Floats:
-        """Return how well each sum fits the windows, assuming independent errors, shape (sums,).
+        """Return how well each sum fits the windows, shape (sums,), assuming independent errors.
 
-        A sum of squares measures how far the windows are from their mean, weighted by reports. The
-        square of the result is the amount by which the shape reduces this sum.
+        The sum of squared distances of the windows from their mean is weighted by reports. A shape
+        reduces this sum by the square of the result.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
@@ -232,9 +232,7 @@ class Compared:
     def found(self, corrected: Floats) -> Iterator[Change]:
         """Yield the figures that changed or may have changed. The share of no is left out.
 
-        Args:
-            corrected: the p-values, corrected for all comparisons.
-
+        ``corrected`` contains the p-values, corrected for all comparisons.
         """
         alone = np.fmin.reduce(self.p_values, axis=0) * len(self.p_values) * self.tests
         for group, sums, shown, at in self._placed():
@@ -257,7 +255,7 @@ class Compared:
             fits: the fit of each sum.
             shown: the sums that are reported.
             figure: the position of the figure.
-            of_shapes: the p-value and the corrected p-value of each kind of change.
+            of_shapes: the p-value and the corrected p-value of each shape.
 
         """
         p_values, corrected = of_shapes
@@ -287,14 +285,14 @@ def changes_of(
 ) -> tuple[Changes, ...]:
     """Compare the closed windows of every metric that has reports in at least two of them.
 
-    Windows of fewer than `EXACT_BELOW` reports show no changes, so they are skipped if at least two
+    Windows of fewer than `EXACT_BELOW` reports show no changes. They are skipped if at least two
     windows remain.
 
     Args:
         estimates: the estimates in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
         since: the window at which a single step is tested, or None for all tests. Windows that
-            began earlier, but had not ended when this window began, are left out.
+            overlap the beginning of this window are left out.
 
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
@@ -337,7 +335,7 @@ def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
 
 
 def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
-    """Return the shapes of changes to test. Empty if no windows can be compared."""
+    """Return the shapes to test. Empty if no windows can be compared."""
     reports = np.array([float(window.reports) for window in windows])
     times = np.array([float(window.span.starts_at) for window in windows])
     if since is not None:
@@ -393,13 +391,9 @@ def _clearness(change: Change) -> tuple[float, float]:
 
 
 def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | None = None) -> Compared:
-    """Test windows of one metric for changes. At least two windows must be comparable.
+    """Test windows of one metric, in order, for changes. At least two must be comparable.
 
-    Args:
-        windows: the windows, in order.
-        metric: the metric.
-        since: as in `changes_of`.
-
+    ``since`` is as in `changes_of`.
     """
     tested = with_tested_texts(windows)
     return dataclasses.replace(
@@ -411,23 +405,18 @@ def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | 
 def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None = None) -> Compared:
     """Compare the shares and means of two tallies of one metric.
 
-    Args:
-        first: the tally that is subtracted.
-        last: the tally from which the first is subtracted.
-        metric: the metric if the same people may have reported in both tallies; None if the people
-            differ.
-
+    The result is ``last`` minus ``first``. ``metric`` is given if the same people may have reported
+    in both tallies. It is None if the people differ.
     """
     return _compared([first, last], first.compared, {ChangeVerdict.CHANGED: np.array([[-1.0, 1.0]])}, metric)
 
 
 def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
-    """Return the p-values of all figures and kinds of changes, corrected for all comparisons.
+    """Return the p-values of all figures and shapes, corrected for all comparisons.
 
     Args:
         tested: the comparisons.
-        weights: the relative part of the significance level that each comparison receives and
-            divides among its p-values.
+        weights: the relative part of the significance level of each comparison.
 
     """
     distinct = [each.distinct for each in tested]
@@ -473,7 +462,7 @@ def _sums(windows: Sequence[MetricEstimate], group: FigureGroup, weights: Floats
 
 
 def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
-    """Return two-sided p-values, one row for each kind of change and one column for each figure."""
+    """Return two-sided p-values, one row per shape and one column per figure."""
     starts = np.cumsum([0, *map(len, shapes.values())])
     clearest = np.maximum.reduceat(_scores(sums), starts[:-1], axis=0)
     tails = np.array([[math.erfc(score / math.sqrt(2)) for score in row] for row in clearest.tolist()])
@@ -482,7 +471,7 @@ def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
 
 
 def _scores(sums: Sums) -> Floats:
-    """Return the distance of each sum from 0 in standard errors, as if its errors were normal."""
+    """Return the distance of each sum from 0 in standard errors. Errors are treated as normal."""
     reach = np.where(sums.estimates > 0, sums.down, sums.up)
     scores: Floats = np.abs(sums.estimates) / (reach / Z)
     return np.where(np.isfinite(reach), scores, np.nan)

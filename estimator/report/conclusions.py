@@ -1,11 +1,11 @@
 """The windows and values to show first, and the conclusions that they allow.
 
-P-values of differences between groups are corrected for multiple comparisons. The last windows of
-all metrics are corrected together, the second-last windows are corrected together, and so on. The
-conclusions for a window therefore do not depend on how many earlier windows the report shows. All
-metrics have the same weight in the correction (Holm's method with weights), and each metric divides
-its weight equally among its differences. Differences with too few reports for a p-value are left
-out.
+P-values of differences between groups are corrected for multiple comparisons (Holm, weighted). All
+metrics have the same weight, and each metric divides its weight equally among its differences.
+Differences with too few reports for a p-value are left out.
+
+The last windows of all metrics are corrected together, then the second-last windows, and so on. The
+conclusions for a window therefore do not depend on the number of earlier windows in the report.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ REACH: Final = 3.9
 
 If the distance is small, the next report may not show on which side of the threshold the median
 lies. If it is large, the threshold is far from the median. The interval alone takes about 2
-standard errors. Values from 3 to 4.2 were tried on uniform, normal and exponential populations.
-With values from 3.6 to 4.2, the two thresholds that enclose the median were about equally close to
-each other on average.
+standard errors.
+
+Values from 3 to 4.2 were tried on uniform, normal and exponential populations. From 3.6 to 4.2, the
+two thresholds around the median were about equally close to each other on average.
 """
 
 FARTHEST: Final = 0.45
@@ -62,14 +63,13 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the differences, sorted by p-value, each as the larger share minus the smaller.
 
-    If a metric has only two answers, such as no and yes, only the differences in the share of the
-    second answer are returned.
+    For two answers, such as no and yes, only differences in the share of the second are returned.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
 
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
-    """Return the differences between two windows, or between two strata, sorted by p-value.
+    """Return the differences between two windows or two strata, sorted by p-value.
 
     For yes and no, only differences in the share of yes are returned.
     """
@@ -108,9 +108,8 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
     """Return the differences, grouped so that each p-value occurs once.
 
-    With two answers, two groups differ in the share of one answer exactly as much as in the share
-    of the other. These two differences form one comparison. Otherwise, each difference is a
-    comparison of its own.
+    With two answers, two groups differ equally in both shares, so these two differences form one
+    comparison. Otherwise, each difference is a separate comparison.
     """
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
@@ -129,8 +128,7 @@ def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
 def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ...]:
     """Return estimates with corrected p-values of their differences between groups.
 
-    Args:
-        estimates: the estimates, in the order of the metrics, then of the windows.
+    The estimates are in the order of the metrics, then of the windows.
     """
     filled: dict[int, Estimated] = {}
     for places in _by_age(estimates):
@@ -144,8 +142,8 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
     """Yield the positions of the last windows of all metrics, then of the second-last, and so on.
 
-    Open windows come after all closed windows, because a report shows an open window first only if
-    no window is closed.
+    Open windows come after all closed windows. A report shows an open window first only if no
+    window is closed.
     """
     of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [
@@ -185,12 +183,12 @@ class Conclusion(StrEnum):
 def highlights_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
 ) -> tuple[Highlight, ...]:
-    """Return, for each metric, which window and figures to show first.
+    """Return, for each metric, the window and figures to show first.
 
     Args:
         estimates: the estimates, in the order of the metrics, then of the windows.
         metrics: the definitions of the metrics, by name.
-        changed: for each metric, the changes from window to window.
+        changed: for each metric, the changes between windows.
 
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
@@ -214,13 +212,13 @@ def highlights_of(
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would enclose the median more closely with as many reports as now.
+    """Return thresholds that would enclose the median more closely with the same number of reports.
 
     Two thresholds lie as close to the median as possible, one on each side. The shares of answers
     above them still differ clearly from one half. A third threshold lies on the side with the
-    longer part of the range. The share above it is three times as far from one half, so it limits
-    the median even if the nearer threshold on its side is inconclusive. Answers are assumed to be
-    uniformly distributed between the present thresholds.
+    longer part of the range. The share above it is three times as far from one half. It limits the
+    median even if the nearer threshold is inconclusive. Answers are assumed to be uniform between
+    the present thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:
@@ -237,7 +235,7 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports, else the last one with reports, else the last."""
+    """Return the last closed window with reports, else the last with reports, else the last."""
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]
@@ -292,7 +290,7 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
-    """Return the half-width of the widest interval of a metric, and the length of the range."""
+    """Return the half-width of a metric's widest interval, and the length of the range."""
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width

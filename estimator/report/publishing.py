@@ -1,21 +1,25 @@
-"""The rules that decide which metrics and tallies are published, and how tallies are rounded.
+"""The rules for publishing metrics and tallies, and the rounding of tallies.
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
-In any other tally, the number of reports n is rounded down to a number k of two significant digits.
-For instance, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of the n
-reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) such reports. Estimates,
-errors, intervals and p-values are computed from the rounded tally. Even with all their digits,
-these figures reveal no more about n than the published k does. The reason is that for each n that
-is rounded to k, every tally of k reports is the rounded form of some tally of n reports
-(`tests/exact/test_rounded_tallies.py` checks this for all small tallies). The rounded tally has
-fewer reports, so its intervals are wider, and contain the true value at least as often as those of
-the original tally.
+In other tallies, the number of reports n is rounded down to a number k of two significant digits.
+For example, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of the n
+reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) such reports.
 
-The tally of each stratum is rounded separately. A stratum of fewer than 100 reports is also left
-out of the metric's total, because the difference between the total and the other strata would
-reveal the stratum's tally. If two metrics are asked together, figures about a group are published
-as unknown if the published estimates mean that it has fewer than 100 devices. Of the texts that a
-metric found, only those that the registry approves are published.
+Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all their
+digits, they reveal no more about n than k reveals. The reason is that for each n that is rounded to
+k, every tally of k reports is the rounded form of some tally of n reports.
+`tests/exact/test_rounded_tallies.py` checks this for all small tallies. The rounded tally has fewer
+reports and wider intervals. They contain the true value at least as often as the intervals of the
+original tally.
+
+Further rules:
+
+* The tally of each stratum is rounded separately.
+* A stratum of fewer than 100 reports is also left out of the metric's total. The difference between
+  the total and the other strata would reveal the stratum's tally.
+* For a pair of metrics, figures about a group are unknown if the published estimates imply fewer
+  than 100 devices in the group.
+* Of the texts that a metric found, only texts that the registry approves are published.
 """
 
 from __future__ import annotations
@@ -93,10 +97,10 @@ def rounded_tally(tally: Tally) -> Tally:
 
 
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
-    """Return the part of a rounded tally's estimates that may be published. None if there is none.
+    """Return the part of a rounded tally's estimates that may be published, or None.
 
     Args:
-        estimated: the estimates, which may already be in their published form.
+        estimated: the estimates. They may already be in their published form.
         metric: the metric, as the registry defines it now.
 
     """
@@ -126,13 +130,13 @@ FOUND: Final = ("found_text", "approved_text")
 
 
 def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
-    """Return the figures of those found texts that the registry approves for publication."""
+    """Return the figures of the found texts that the registry approves for publication."""
     figures = [figure for figure in group.figures if figure.value in metric.kind.approved]
     return structs.replace(group, statistic="approved_text", figures=Figures.from_rows(figures))
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return a statistic's figures, with those about too few devices marked as unknown."""
+    """Return a statistic's figures. Figures about too few devices become unknown."""
     within = group.about.within
     if within is None:
         return group
@@ -146,7 +150,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers that enough devices gave to either of two metrics asked together."""
+    """Return the answers that enough devices gave to either metric of a pair."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

@@ -1,27 +1,30 @@
 """Tests for changes of quantiles between windows, computed from the counts of symbols.
 
-A quantile is estimated from a smoothed histogram, and the distribution of the error of this
-estimate is unknown. The test therefore uses the share of answers above a threshold. The threshold
-is the quantile over all compared windows together. If this share rises from one window to another,
-the quantile has risen. For instance, if the median of all windows is 400 ms, the test compares the
-shares of answers above 400 ms.
+A quantile is estimated from a smoothed histogram. The distribution of its error is unknown, so the
+test uses the share of answers above a threshold. The threshold is the quantile over all compared
+windows together. If this share rises from one window to another, the quantile has risen. For
+example, if the median of all windows is 400 ms, the test compares the shares of answers above 400
+ms.
 
-**The tested share.** The share of answers above a single number cannot be estimated without bias,
-because devices round their answers to a grid. The tested share is therefore the share above a
-threshold that is drawn uniformly from a range of the grid, such as from 380 to 420 ms. Each answer
-counts as the probability that it is above the threshold. This probability is 0 below the range, 1
-above it, and between 0 and 1 within it. The tested share is 1 minus the mean of the distribution
-function F over the range, which `estimator.distribution_intervals.ranges` estimates without bias.
-If the distribution of answers does not change, this share does not change either, whatever range is
-chosen.
+**The tested share.** Devices round their answers to a grid. The share of answers above a single
+number therefore has no unbiased estimate. The test uses a threshold that is drawn uniformly from a
+range of the grid, such as 380 to 420 ms. Each answer counts as the probability that it is above the
+threshold. This probability is 0 below the range, 1 above it, and between 0 and 1 within it. The
+tested share is 1 minus the mean of the distribution function F over the range.
+`estimator.distribution_intervals.ranges` estimates this mean without bias. If the distribution of
+answers does not change, this share does not change either, for any range.
 
 **The choice of the range.** For each width, the candidate is the lowest range over which the mean
 of F is at least the quantile's probability, such as 1/2 for the median. A narrow candidate says
-more about the quantile itself, but its share has more noise. The test uses the narrowest candidate
-for which every window has enough reports for a normal interval, and whose share has a standard
-error of at most `WIDER_ERROR` times that of the widest candidate. The choice depends only on the
-sum of all windows' counts, and on the number of reports of the smallest window. If nothing changed,
-this sum does not show which reports belong to which window, so the choice does not bias the test.
+more about the quantile, but its share has more noise. The test uses the narrowest candidate that
+meets two conditions:
+
+* Every window has enough reports for a normal interval.
+* The standard error of the share is at most `WIDER_ERROR` times the error for the widest candidate.
+
+The choice depends only on the sum of all windows' counts, and on the number of reports of the
+smallest window. If nothing changed, this sum does not show which reports belong to which window.
+The choice therefore does not bias the test.
 
 **The error.** The variance of a report's score is computed from the sum of all windows' counts,
 because every window has the same variance if nothing changed. If the same people answer in every
@@ -30,18 +33,16 @@ mean, over people, of a number from 0 to 1, so this choice contributes at most p
 variance (Bhatia & Davis 2000). The lasting part of the error (`estimator.report.same_people`) is
 set to this maximum.
 
-**The reported change** is a weighted sum of the quantiles that are estimated in the single windows.
-Its interval is computed for the difference between two quantiles. One is the quantile over the
-windows with positive weights, and the other is the quantile over the windows with negative weights.
-For instance, if the test compares all answers from some window on with all earlier answers, these
-two are the quantiles of the later and of the earlier answers. Each of the two quantiles has a 97.5%
-interval, so both intervals together contain the true values at least 95% of the time, even if the
-same people answered (Bonferroni).
+**The reported change** is a weighted sum of the windows' quantiles. Its interval is for the
+difference of two quantiles: the quantile over the windows with positive weights, and the quantile
+over the windows with negative weights. For a step, these are the quantiles of the later and of the
+earlier answers. Each quantile has a 97.5% interval. Both intervals together contain the true values
+at least 95% of the time, even if the same people answered (Bonferroni).
 
-The share above the threshold can change although the quantile does not. For instance, if 62% and
-later 70% of the answers are 0, the share of answers above 0 falls, but the median remains 0. The
-p-value is therefore 1 unless the interval of the reported change lies on the same side of 0 as the
-change of the tested share.
+**Unchanged quantiles.** The share above the threshold can change although the quantile does not.
+For example, if 62% and later 70% of the answers are 0, the share of answers above 0 falls, but the
+median remains 0. The p-value is therefore 1 unless the interval of the reported change lies on the
+same side of 0 as the change of the tested share.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import PAIR
 
 WIDER_ERROR: Final = 2.0
-"""The maximum ratio of a tested share's standard error to the standard error for the widest range.
-The widest range covers at most half the grid.
+"""The maximum ratio of a tested share's standard error to the error for the widest range. The
+widest range covers at most half the grid.
 """
 
 
@@ -74,8 +75,8 @@ The widest range covers at most half the grid.
 class QuantileChanges:
     """Weighted sums of the quantiles of one metric over several windows.
 
-    A weighted sum multiplies the figure of each window by a weight. For instance, the weights -1
-    and 1 yield the change from the first window to the second.
+    A weighted sum multiplies the figure of each window by a weight. For example, the weights -1 and
+    1 yield the change from the first window to the second.
 
     Attributes:
         windows: the windows, each with the counts of its symbols.
@@ -83,12 +84,11 @@ class QuantileChanges:
         probabilities: the probabilities of the quantiles, such as 0.5 for the median.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
-        tested: the weighted sums of the tested shares. A sum that differs from 0 is replaced by 0
-            if the interval of the quantile's change does not lie on the same side of 0. The
-            interval of a sum is infinitely wide if some window has too few reports for a normal
-            interval.
-        known: the intervals of all quantiles that were computed so far, by the weights of the
-            windows. Copies of this object share the intervals, because they are slow to compute.
+        tested: the weighted sums of the tested shares. A sum becomes 0 if the interval of the
+            quantile's change does not lie on the same side of 0. The interval of a sum is
+            infinitely wide if some window has too few reports for a normal interval.
+        known: the computed intervals of all quantiles, by the weights of the windows. Copies of
+            this object share the intervals, because they are slow to compute.
 
     """
 
@@ -109,7 +109,7 @@ class QuantileChanges:
         Args:
             windows: the windows, each with the counts of its symbols.
             metric: the metric.
-            statistic: the name of the statistic under which the windows contain their quantiles.
+            statistic: the name of the statistic of the quantiles.
             weights: the weights of the windows in each sum, shape (sums, windows).
 
         """
@@ -123,9 +123,9 @@ class QuantileChanges:
         return changes._without_unclear()
 
     def _without_unclear(self) -> QuantileChanges:
-        """Return the sums, with 0 for each tested share whose quantile may not have changed.
+        """Return the sums, with a tested share of 0 for each quantile that may not have changed.
 
-        Intervals are computed only where the tested share itself differs from 0.
+        Intervals are computed only if the tested share itself differs from 0.
         """
         tested = self.tested
         estimates = tested.estimates.copy()
@@ -137,7 +137,7 @@ class QuantileChanges:
         return replace(self, tested=tested._replace(estimates=estimates))
 
     def unbounded(self) -> QuantileChanges:
-        """Return the same sums, but with infinitely wide intervals of the tested shares."""
+        """Return the same sums with infinitely wide intervals of the tested shares."""
         return replace(self, tested=self.tested.unbounded())
 
     def figures(
@@ -161,7 +161,7 @@ class QuantileChanges:
         return float(self.weights[of_sum] @ self.estimates[:, quantile])
 
     def _reported(self, of_sum: int, quantile: int) -> tuple[float, float]:
-        """Return the interval of a quantile's change, extended so that it contains the estimate.
+        """Return the interval of a quantile's change, extended to contain the estimate.
 
         Readers take the direction of the change from the estimate.
         """
@@ -170,12 +170,9 @@ class QuantileChanges:
         return min(low, change), max(high, change)
 
     def _interval(self, of_sum: int, quantile: int) -> tuple[float, float]:
-        """Return the lower and the upper end of the interval of a quantile's change.
+        """Return the ends of the interval of a quantile's change.
 
-        Args:
-            of_sum: the index of the row of weights.
-            quantile: the index of the quantile.
-
+        ``of_sum`` is the index of the row of weights, and ``quantile`` the index of the quantile.
         """
         more, less = np.maximum(self.weights[of_sum], 0.0), np.maximum(-self.weights[of_sum], 0.0)
         (low, high), (least, most) = (self._quantiles(tuple(each.tolist()))[quantile] for each in (more, less))
@@ -194,14 +191,15 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
     """Return the weighted mean of several windows' tallies, in the form of a single tally.
 
     If the same people answer in several windows, the mean has a larger error than a single tally
-    with as many reports. The error of each estimate is therefore computed as if there were fewer
-    reports. In the formula for their number,
+    with the same number of reports. The errors are therefore computed for a smaller number of
+    reports:
 
-        1 / (sum of c² (1 - r) / n  +  r (sum of c / sqrt(n))²),
+        1 / (sum of c² (1 - r) / n  +  r (sum of c / sqrt(n))²)
 
-    c is the weight of a window divided by the sum of all weights, n is the number of reports in the
-    window, and r is the fraction of the score's variance that may be the same in every window. If
-    the mean of F over a range is p, r is p (1 - p) divided by this variance, but at most 1.
+    * c is the weight of a window divided by the sum of all weights.
+    * n is the number of reports in the window.
+    * r is the fraction of the score's variance that may be the same in every window. If the mean of
+      F over a range is p, r is p (1 - p) divided by this variance, but at most 1.
 
     Args:
         windows: the windows, each with the counts of its symbols.
@@ -227,7 +225,7 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdShares:
-    """The share that is tested in place of each quantile, in several windows.
+    """The tested share of each quantile, in several windows.
 
     Attributes:
         windows: the shares in all windows, with the fresh and the lasting part of their errors.
@@ -243,7 +241,7 @@ class ThresholdShares:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
     ) -> ThresholdShares:
-        """Return the share to test for each quantile, with a range chosen from all windows' counts.
+        """Return the tested share of each quantile, with a range chosen from all windows' counts.
 
         Args:
             windows: the windows, each with the counts of its symbols.
@@ -285,7 +283,7 @@ class ThresholdShares:
 def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: int) -> tuple[Places, Places]:
     """Return the range to test for each quantile, as the width and the start of the range.
 
-    Widths are indices in `WIDTHS`, and starts are indices of points of the grid.
+    Widths are indices in `WIDTHS`. Starts are indices of points of the grid.
 
     Args:
         tally: the ranges of the sum of all windows' counts.
@@ -307,7 +305,7 @@ def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: in
 
 
 def histogram_of(metric: Metric) -> Histogram:
-    """Return the bins and the points of the distribution that is estimated for a metric.
+    """Return the bins and the points of a metric's estimated distribution.
 
     Raises:
         TypeError: if no distribution is estimated for the metric.
@@ -320,8 +318,5 @@ def histogram_of(metric: Metric) -> Histogram:
 
 
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
-    """Return the ranges of a tally.
-
-    `TallyRanges` requires a fitted histogram. It is not used here, so its shares are all equal.
-    """
+    """Return the ranges of a tally. `TallyRanges` requires a histogram, so all shares are equal."""
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

@@ -1,10 +1,9 @@
 """The report: estimates of the selected tallies, and the reasons why others were skipped.
 
-On request, the report states how much its tallies would reveal about a device if they were
-published. This privacy loss is stated for each tally alone, and for all tallies of a window
-together. It is larger if a tally has fewer reports. A metric with public strata has a tally for
-each stratum, and each device is counted in only one of them. The metric's loss is therefore that of
-its smallest stratum.
+On request, the report states the privacy loss from publishing its tallies, for each tally and for
+all tallies of a window together. A tally with fewer reports has a larger loss. A metric with public
+strata has one tally per stratum, and each device is counted in only one of them. The metric's loss
+is therefore the loss of its smallest stratum.
 """
 
 from __future__ import annotations
@@ -51,11 +50,10 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The approximate number of entries in a report for each share, such as its estimate and its error.
-"""
+"""The approximate number of entries in a report per share, such as its estimate and its error."""
 
 MOST_NUMBERS: Final = 2**25
-"""A report may contain at most this many numbers. As text, they take a few gigabytes.
+"""The maximum number of numbers in a report. As text, they take a few gigabytes.
 
 A report with only one window of each metric may exceed this limit.
 """
@@ -97,7 +95,7 @@ def make_report(
     Raises:
         RequestError: if a requested range, text or bound for all installations cannot be estimated.
         TalliesError: if there are too many tallies to estimate at once.
-        UnknownMetricError: if a range is requested for a metric that the registry does not define.
+        UnknownMetricError: if the registry does not define the metric of a range.
 
     """
     undivided, registry = registry, apart(registry)
@@ -161,12 +159,9 @@ def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ..
 
 
 def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> EstimateReport:
-    """Combine the estimates of single windows into a report with the changes between the windows.
+    """Return a report on the estimates of single windows, with the changes between windows.
 
-    Args:
-        estimates: the estimates of metrics that the registry defines, in any order.
-        registry: the definitions of the metrics.
-
+    The estimates may be in any order.
     """
     metrics = apart(registry).metrics
     windows = corrected_differences(in_order(estimates, metrics))
@@ -189,7 +184,7 @@ def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> lis
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield those estimates whose metric and edition the registry defines."""
+    """Yield the estimates with a metric and edition that the registry defines."""
     editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
     return (each for each in estimates if editions.get(each.metric) == each.edition)
 
@@ -197,7 +192,7 @@ def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -
 def _sorted_out(
     registry: Registry, tallies: Iterable[Tally], selection: Selection, advance: Callable[[int], object]
 ) -> tuple[dict[str, list[Tally]], list[Skipped]]:
-    """Return the tallies to estimate, by metric, and the skipped ones, each with the reason."""
+    """Return the tallies to estimate, by metric, and the skipped tallies with the reasons."""
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:
@@ -214,10 +209,10 @@ def _sorted_out(
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
-    """Refuse tallies whose report would have too many numbers to fit into memory.
+    """Refuse tallies if their report would have too many numbers for the memory.
 
-    Even a small file of tallies can cause this, because a metric with a million values has a
-    million shares.
+    Even a small file of tallies can cause this. A metric with a million values has a million
+    shares.
 
     Raises:
         TalliesError: if the estimates would exceed the limit. The message says what to do.
@@ -271,7 +266,7 @@ def with_central(
         estimated: the estimates of metrics and strata.
         metrics: the definitions of metrics and strata.
         registry: the definitions of the metrics alone.
-        delta: the delta for which each tally's epsilon is computed.
+        delta: the delta of each tally's epsilon.
 
     """
     smallest = _smallest(estimated, registry)
@@ -287,7 +282,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
     Args:
         estimated: the estimates of metrics and strata.
         registry: the definitions of the metrics alone.
-        delta: the delta for which the joint epsilon of a window's tallies is computed.
+        delta: the delta of the joint epsilon of a window's tallies.
 
     """
     former = former_metrics(registry).values()
@@ -303,7 +298,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
     """Return, for each estimate, the number of reports in its smallest nonempty stratum.
 
-    For a metric without strata, this is the number of reports of the metric itself.
+    Without strata, this is the number of reports of the metric itself.
     """
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
@@ -316,11 +311,9 @@ def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[i
 
 
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
-    """Check that each range is within the possible answers of a metric that has a distribution.
+    """Check that each range is within the possible answers of a metric with a distribution.
 
-    Args:
-        registry: the definitions of the metrics.
-        ranges: the ranges, each with its metric, start and end.
+    Each range consists of a metric's name, a start and an end.
 
     Raises:
         UnknownMetricError: if the registry does not define a metric.
@@ -354,11 +347,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check the number of candidate texts, and that each text is a possible answer to a metric.
-
-    Args:
-        registry: the definitions of the metrics.
-        candidates: the texts.
+    """Check the number of candidate texts, and that some metric allows each text.
 
     Raises:
         RequestError: if there are too many texts, or if no metric allows a text. The message says

@@ -1,66 +1,68 @@
 """Sums over several windows of one metric, in which the same people may have answered.
 
 Tallies do not show whether the same people answered in two windows. The standard error of a figure
-is therefore divided into two parts. The fresh part is the noise of the mechanism, which is new in
-each report. The lasting part may be the same in every window. It comes from the selection of
-people, and from the noise of permanent answers, which a device draws once and then sends in every
-window.
+therefore has two parts:
 
-`Windows.weighted` multiplies each window's figure by a weight c, and adds up the results. For
-instance, the weights 1 and -1 give the change from one window to another, and weights that add up
-to 1 give a mean. The variance of such a sum is at most
+* The fresh part is the noise of the mechanism. It is new in each report.
+* The lasting part may be the same in every window. It comes from the selection of people, and from
+  the noise of permanent answers. A device draws a permanent answer once and sends it in every
+  window.
+
+**Bound.** `Windows.weighted` multiplies each window's figure by a weight c, and adds up the
+results. For example, the weights 1 and -1 give the change from one window to another. Weights that
+add up to 1 give a mean. The variance of such a sum is at most
 
     F²  +  G²  +  P²  +  N²  +  2 min(P N, O)
 
 F² is the sum of c² fresh² over the windows with positive weights, and P is the sum of c · lasting
 over these windows. G² and N are the same sums over the windows with negative weights, with -c in
-place of c. O is a limit on how far people who give opposite answers in two windows can increase the
-variance; it is derived below.
+place of c. O bounds the effect of people with opposite answers in two windows, and is derived
+below.
 
-The variance never exceeds this bound if the fresh and lasting parts are known exactly:
+**Proof**, if the fresh and lasting parts are known exactly:
 
-* Fresh errors of different windows are independent of each other and of the lasting errors, so
-  their variances add up.
+* Fresh errors of different windows are independent of each other and of the lasting errors. Their
+  variances add up.
 * The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). The
-  lasting errors of the windows with positive weights therefore add up to at most P, and the lasting
-  errors of the other windows to at most N.
-* The variance also contains minus twice the covariance between the lasting errors of the windows
-  with positive weights and those of the others. This term is at most 2 P N (Cauchy-Schwarz).
-* The same term is also at most 2 O, for the following reason. Let x and y be one person's answers
-  in two windows, on a scale from 0 to 1, with means a and b in the population. Neither x·y nor
-  (1-x)·(1-y) is ever below 0. The covariance of x and y is thus never below -min(a·b, (1-a)·(1-b)),
-  which is its value if people say yes in one window and no in the other. Let the smaller window
-  have m reports and the larger one n. If everybody in the smaller window is also in the larger one,
-  the covariance of the windows' means is the covariance of x and y divided by n; otherwise, the
-  covariance of the means is closer to 0. The covariance of the means is therefore not below any of
-  the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Multiply one of the four by
-  the two windows' weights, and sum over all pairs of a window with a positive weight and one with a
-  negative weight. The result is a product of two sums. O is the smallest absolute value of the four
-  products.
-* The bound by O is not valid for a mean or share within a group, because people may join or leave
-  the group.
+  lasting errors add up to at most P over positive weights, and to at most N over negative weights.
+* The variance also contains minus twice the covariance between the lasting errors of both groups of
+  windows. This term is at most 2 P N (Cauchy-Schwarz), and also at most 2 O.
+
+**The bound O.** Let x and y be one person's answers in two windows, on a scale from 0 to 1, with
+means a and b in the population. Neither x·y nor (1-x)·(1-y) is ever below 0. The covariance of x
+and y is therefore never below -min(a·b, (1-a)·(1-b)). This minimum is reached if people say yes in
+one window and no in the other.
+
+Let the smaller window have m reports and the larger one n. If everyone in the smaller window is
+also in the larger one, the covariance of the windows' means is the covariance of x and y divided by
+n. Otherwise, the covariance of the means is closer to 0. The covariance of the means is therefore
+not below any of the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Multiply one of
+the four by the two windows' weights, and sum over all pairs of a window with a positive weight and
+one with a negative weight. The result is a product of two sums. O is the smallest absolute value of
+the four products.
+
+* O is not valid for a mean or share within a group, because people may join or leave the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has
   its own rotations, so the noise and the error due to the limited number of rotations are fresh.
-* The noise of permanent answers does not contribute to O. If a person gives different answers in
-  two windows, the noise of the two answers is independent. If the answers are equal, their noise is
-  identical, which only reduces the error of a difference.
+* The noise of permanent answers does not contribute to O. If a person's two answers differ, their
+  noise is independent. If the answers are equal, their noise is identical and only reduces the
+  error of a difference.
 
-For intervals, the error of each window is first multiplied by a factor. The factor is the width of
-the window's interval divided by the width of a normal interval with the same error (Zou & Donner
-2008, "Construction of confidence limits about effect measures: a general approach", section 2).
+**Intervals.** For intervals, the error of each window is first multiplied by a factor. The factor
+is the width of the window's interval divided by the width of a normal interval with the same error
+(Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+section 2).
 
-A normal interval needs a minimum of noise (`LEAST_NOISE`). If the same people answer in many
-windows, the mean of the windows may have less noise than that, because noise averages out. The
-number of people at an end of the range, however, can be small in every window. The mean is
-therefore treated as no more precise than a mean over the largest number of windows that still has
-enough noise. The mean over all windows is a mean of such means, so the same bound applies to its
-error (Minkowski). F² and G² are therefore at least the square of the sum of c · least, where
-``least`` is the fresh error that a window would have with exactly the minimum of noise. More
-windows never increase the bound. If a window has less than the minimum of noise, its whole error
-counts as lasting.
+**Minimum of noise.** A normal interval needs a minimum of noise (`LEAST_NOISE`). Noise averages out
+over many windows, but the number of people at an end of the range can be small in every window. The
+mean is therefore treated as no more precise than a mean over the largest number of windows that
+still has enough noise. The mean over all windows is a mean of such means, so the same bound applies
+to its error (Minkowski). F² and G² are at least the square of the sum of c · least. Here, ``least``
+is the fresh error of a window with exactly the minimum of noise. More windows never increase the
+bound. If a window has less than the minimum of noise, its whole error counts as lasting.
 
-The figure for all reports of several windows is the mean of the windows' figures, weighted by their
-numbers of reports. However many windows there are, its error is at least the error due to the
+**Pooled figures.** The figure for all reports of several windows is the mean of the windows'
+figures, weighted by their numbers of reports. Its error never falls below the error due to the
 selection of people.
 """
 
@@ -93,13 +95,12 @@ FARTHEST: Final = 5.0
 6e-7).
 
 With more confidence, Fieller's interval for a ratio widens faster than a normal interval. Intervals
-of ratios are therefore widened by the factor that Fieller's interval needs at this many standard
-errors.
+of ratios are therefore widened by Fieller's factor at this many standard errors.
 """
 
 
 FARTHEST_FAMILY: Final = 87_000
-"""The number of simultaneous normal intervals whose half-widths are `FARTHEST` standard errors."""
+"""The number of simultaneous normal intervals with half-widths of `FARTHEST` standard errors."""
 
 Places = Sequence[int] | NDArray[np.intp]
 """Indices of sums or figures in the arrays of `Sums`."""
@@ -114,7 +115,7 @@ class Sums(NamedTuple):
         estimates: the sums.
         errors: the standard errors of the sums.
         down: the distances from the estimates to the lower ends of their 95% intervals.
-        up: the distances from the estimates to the upper ends of their 95% intervals.
+        up: the distances from the estimates to the upper ends.
 
     """
 
@@ -125,7 +126,7 @@ class Sums(NamedTuple):
 
     @property
     def tested(self) -> Sums:
-        """The sums from which p-values are computed. Here, they are these sums."""
+        """The sums for the p-values. In this class, they are the reported sums."""
         return self
 
     def figures(
@@ -138,9 +139,9 @@ class Sums(NamedTuple):
         """Return the estimate and interval of one sum for each figure.
 
         Args:
-            like: figures whose labels the result takes over.
-            place: the index of one sum for all figures. Alternatively, two lists, with the index of
-                each figure's sum and the index of its column.
+            like: figures with the labels of the result.
+            place: the index of one sum for all figures. Alternatively, two lists: the index of each
+                figure's sum and the index of its column.
             ends: the smallest and the largest possible figure.
             more: further columns of the result, such as p-values.
 
@@ -154,7 +155,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with the infinitely wide intervals of too few reports."""
+        """Return the sums with infinitely wide intervals, as for too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -169,12 +170,12 @@ class Windows:
         reports: the number of reports in each window, shape (windows, 1).
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
-        least: the fresh error that the figure would have in a window with exactly `LEAST_NOISE`.
+        least: the fresh error of the figure in a window with exactly `LEAST_NOISE`.
         lasting: the part of the error that may be the same in every window.
         down: the distances from the estimates to the lower ends of the intervals, divided by the
-            half-widths of normal intervals; at least 1.
+            half-widths of normal intervals. At least 1.
         up: the same ratios for the upper ends of the intervals.
-        places: the numbers a and 1 - a of the module's docstring, where a is a mean answer on a
+        places: the numbers a and 1 - a of the module's docstring. Here, a is a mean answer on a
             scale from 0 to 1. Empty if the bound by O is not valid.
         width: the width of the figures' range.
 
@@ -193,9 +194,7 @@ class Windows:
     def weighted(self, weights: Floats) -> Sums:
         """Return, for each row of weights, the weighted sum of all windows' figures.
 
-        Args:
-            weights: the weight of each window in each sum, shape (sums, windows).
-
+        ``weights`` has shape (sums, windows).
         """
         more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         return Sums(
@@ -206,11 +205,9 @@ class Windows:
         )
 
     def with_lasting(self, lasting: Floats) -> Windows:
-        """Return the windows with the error that is in ``fresh`` divided into both parts.
+        """Return the windows with the error in ``fresh`` divided into both parts.
 
-        Args:
-            lasting: the lasting variance of one report, on a scale from 0 to 1, for each figure.
-
+        ``lasting`` is the lasting variance of one report for each figure, on a scale from 0 to 1.
         """
         errors = self.fresh
         at_most = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / self.reports) * self.width)
@@ -246,7 +243,7 @@ class Windows:
         return error
 
     def _fresh(self, weights: Floats, widening: Floats) -> Floats:
-        """Return F²: a bound on the fresh variance of a sum whose weights are at least 0."""
+        """Return F², a bound on the fresh variance of a sum with weights of at least 0."""
         fresh: Floats = np.maximum(weights**2 @ (widening * self.fresh) ** 2, (weights @ (widening * self.least)) ** 2)
         return fresh
 
@@ -254,15 +251,14 @@ class Windows:
 def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
     """Return the figures of a statistic, such as geometric means, in several windows.
 
-    Every window must have the statistic.
-
-    A geometric mean is computed from the mean of the answers' logarithms. To first order, its error
-    is the error of that mean times the slope of the exponential function.
+    Every window must have reports and the statistic. A geometric mean is computed from the mean of
+    the answers' logarithms. To first order, its error is the error of that mean times the slope of
+    the exponential function.
 
     Args:
         windows: windows of one metric, each with reports.
         statistic: the statistic of the figures.
-        metric: the metric; None if different people answered in each window.
+        metric: the metric. None if different people answered in each window.
 
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
@@ -285,7 +281,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
 
 def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the means from which a statistic is computed, such as the means of logarithms."""
+    """Return the means that determine a statistic, such as the means of logarithms."""
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     about = groups[0].about
     least, most = about.scale.inner_ends(groups[0].ends or SHARES)
@@ -337,7 +333,7 @@ def _members(windows: Sequence[MetricEstimate], within: FigureGroup, metric: Met
 
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:
-    """Return the estimates, errors and interval ends of figures; NaN if there are no estimates."""
+    """Return the estimates, errors and interval ends of figures. NaN if there are no estimates."""
     figures = group.figures
     columns = (figures.unbiased, figures.standard_errors, figures.lows, figures.highs)
     return tuple(column if column.size else np.full(len(figures), np.nan) for column in columns)
@@ -352,8 +348,8 @@ def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) ->
 def mean_over(reports: Floats, estimates: Floats) -> Floats:
     """Return the mean of each figure over the reports of all windows, shape (figures,).
 
-    The lasting part of every window's error is computed from this mean. If each window's own
-    estimate were used instead, the lasting part would be underestimated.
+    The lasting part of every window's error is computed from this mean. Each window's own estimate
+    would underestimate the lasting part.
     """
     mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
     return mean
@@ -362,12 +358,13 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
 def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     """Return the maximum variance of people's vectors in each coordinate, shape (d,).
 
-    Two bounds apply. In each coordinate, the variance is at most the total variance of a report
-    minus the minimum variance of the mechanism's noise. Summed over all coordinates, the variance
-    is at most the square of the maximum length minus the square of the mean vector's length. The
-    first bound is sharper with few reports. The second bound is sharper if the limited number of
-    rotations causes much of the error. Both bounds are computed from all windows, because estimates
-    from a single window are uncertain.
+    Two bounds apply, computed from all windows because single windows are uncertain:
+
+    * In each coordinate, the variance is at most the total variance of a report minus the minimum
+      variance of the mechanism's noise. This bound is sharper with few reports.
+    * Summed over all coordinates, the variance is at most the square of the maximum length minus
+      the square of the mean vector's length. This bound is sharper if the limited number of
+      rotations causes much of the error.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh
@@ -382,11 +379,12 @@ def _greatest_widening(windows: Windows) -> float:
     """Return the factor by which intervals of coordinates are wider than normal intervals.
 
     Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
-    The factor is at least that of the widest interval, because other intervals may be cut off at
-    the end of the range. Intervals from few reports cover the whole range, so they are used only if
-    every window has few reports. Tests of many figures use quantiles farther from the center, where
-    Student's distribution exceeds the normal one by a larger factor. The result is at least this
-    factor.
+    The factor is at least the widening of the widest interval, because other intervals may be cut
+    off at the end of the range. Intervals from few reports cover the whole range. They are used
+    only if every window has few reports.
+
+    Tests of many figures use quantiles farther from the center. There, Student's distribution
+    exceeds the normal distribution by a larger factor. The result is at least this factor.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
@@ -395,12 +393,9 @@ def _greatest_widening(windows: Windows) -> float:
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
-    """Estimate each metric that has reports in several windows from all these windows together.
+    """Estimate each metric with reports in several windows from all these windows together.
 
-    Args:
-        estimates: the estimates, in the order of the metrics, then of the windows.
-        metrics: the definitions of the metrics, by name.
-
+    The estimates are in the order of the metrics, then of the windows.
     """
     with_reports = [each for each in estimates if each.reports and _can_be_pooled(each)]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
@@ -408,7 +403,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Return whether figures can be averaged over windows; those of a model cannot."""
+    """Return whether figures can be averaged over windows. Figures of a model cannot."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

@@ -1,34 +1,34 @@
 """Strata and former metrics as separate metrics, and the number of participating devices.
 
-A former metric is a metric, or an earlier form of one, that only earlier releases of the app still
-ask (`registry.history`).
+**Former metrics.** A former metric is a metric, or an earlier form of one, that only earlier
+releases of the app still ask (`registry.history`).
 
-The figures of the metric itself are about all its strata together. For them, the tallies of the
-strata are added up, which is possible because all strata use the same channel. For an open window,
-the collector returns a single tally for all strata (`collector.store.strata`).
+**Totals.** The figures of the metric itself are about all its strata together. The tallies of the
+strata are added up, because all strata use the same channel. For an open window, the collector
+returns a single tally for all strata (`collector.store.strata`).
 
-Two strata contain the reports of different devices, so their errors are independent. A difference
-between strata is therefore treated like a difference between two windows in which different people
-answered (`estimator.report.changes`). In the correction of p-values, each metric has the same
-weight in each window, however many strata it has.
+**Differences.** Two strata contain the reports of different devices, so their errors are
+independent. A difference between strata is treated like a difference between two windows with
+different people (`estimator.report.changes`). In the correction of p-values, each metric has the
+same weight in each window, for any number of strata.
 
-A device participates if its user has agreed to be asked. It then answers according to the
-registry's schedule. All tallies and figures come from participating devices, and do not show how
-other devices would have answered.
+**Participation.** A device participates if its user has agreed to be asked. It then answers
+according to the registry's schedule. All figures describe participating devices, and do not show
+how other devices would have answered.
 
 The schedule asks each participating device independently with probability s. With ``split``, s is
 1. With ``sample``, s is the number of answers divided by the number of metrics in the window. The
-number R of reports from D participating devices is therefore binomially distributed. The estimate
-of D is R / s, and an interval for D follows from the binomial distribution. Devices whose budget is
-spent, or whose app recorded no answer, send no report, so the estimate of D is then too low.
+number R of reports from D participating devices is therefore binomial. The estimate of D is R / s,
+and an interval for D follows from the binomial distribution. Devices without a budget or a recorded
+answer send no report. The estimate of D is then too low.
 
-Let p be the share of all N installations that participate. Let x be a figure of the participating
-installations, with possible values between m and M. The figure of all installations is then between
-p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if p is smaller. The bounds are
-therefore computed with the lower end of the interval of p, and with both ends of the interval of x.
-For instance, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and 76%. They can miss the
-figure of all installations only if the interval of x misses x, or if D is below its interval. The
-latter happens in at most one of a thousand tallies.
+**All installations.** Let p be the share of all N installations that participate. Let x be a figure
+of the participating installations, with possible values between m and M. The figure of all
+installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if
+p is smaller. The bounds therefore use the lower end of the interval of p, and both ends of the
+interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and 76%. The
+bounds can miss the figure of all installations only if the interval of x misses x, or if D is below
+its interval. The latter happens in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
-"""The name of the stratum of all devices whose value the registry does not list.
+"""The stratum of all devices with a value that the registry does not list.
 
 The collector may merge small strata into this stratum.
 """
@@ -86,11 +86,11 @@ class FormerMetric(NamedTuple):
     """A former metric as a separate metric.
 
     Attributes:
-        metric: the definition. Its name contains the edition, such as
-            ``theme[edition=3594a67b84d8]``, and its purpose includes the text of ``relation``. All
-            strata of the former metric are counted together.
-        relation: a sentence that states which releases of the app ask the former metric, and how
-            the metric has changed since.
+        metric: the definition. The name contains the edition, such as
+            ``theme[edition=3594a67b84d8]``. The purpose includes ``relation``. All strata of the
+            former metric are counted together.
+        relation: a sentence on the releases that ask the former metric, and on how the metric has
+            changed since.
 
     """
 
@@ -101,8 +101,8 @@ class FormerMetric(NamedTuple):
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
     """Return the former metrics by the name of the metric and by edition.
 
-    If only a stratum was removed from a metric, this does not create a former metric.
-    `counted_apart` adds the tallies of the removed stratum to those of the present metric.
+    The removal of a stratum does not create a former metric. `counted_apart` adds the tallies of
+    the removed stratum to those of the present metric.
     """
     former: dict[tuple[str, str], FormerMetric] = {}
     for metric, since, until, then in registry.former:
@@ -173,8 +173,8 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 def _added(first: Tally, second: Tally) -> Tally:
     """Return the sum of two tallies of one metric and window.
 
-    If both tallies have a count for every symbol, so does the sum. Otherwise, only the symbols that
-    occur in either tally have counts.
+    If both tallies have a count for every symbol, the sum does too. Otherwise, only the symbols in
+    either tally have counts.
     """
     closed, reports = first.closed and second.closed, first.reports + second.reports
     if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):
@@ -195,9 +195,7 @@ def _added(first: Tally, second: Tally) -> Tally:
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
     """Compare all pairs of strata of each metric in each closed window.
 
-    The stratum `OTHERS` is not compared.
-
-    Metrics about vectors and models are left out.
+    The stratum `OTHERS`, vectors and models are left out.
 
     Args:
         estimates: the estimates of the registry's metrics and strata.
@@ -223,7 +221,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
     """Return the clearest differences between strata in the last window of each metric.
 
-    At most `MOST_EFFECTS` are returned for each metric.
+    The result has at most `MOST_EFFECTS` differences per metric.
     """
     shown: list[Effect] = []
     for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
@@ -266,7 +264,7 @@ MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2
 
 
 def unknown_because(registry: Registry) -> str | None:
-    """Return the reason why the schedule does not determine the share of asked devices, or None."""
+    """Return why the schedule does not determine the share of asked devices, or None."""
     if registry.budget.strategy is Strategy.PACE:
         return (
             'with [budget] strategy = "pace", a device is asked in windows that depend on the day of its installation'
@@ -292,7 +290,7 @@ def check_installs(registry: Registry, request: Request) -> None:
 
 
 def asked_share(registry: Registry, window: Window) -> float | None:
-    """Return the share of devices that the schedule asks in a window, or None if it is unknown."""
+    """Return the share of devices that the schedule asks in a window, or None if unknown."""
     if unknown_because(registry) is not None:
         return None
     if registry.budget.strategy is Strategy.SPLIT:
@@ -306,13 +304,13 @@ def with_participation(
 ) -> list[MetricEstimate]:
     """Return estimates with the number of participating devices.
 
-    On request, also return bounds on the figures of all installations.
+    On request, also return bounds on the figures of all installations. Strata get no bounds,
+    because the number of installations in a stratum is unknown.
 
     Args:
-        estimates: the estimates of the registry's metrics and of their strata. Strata get no
-            bounds, because the number of installations in a stratum is unknown. If several releases
-            of the app answered, the number of devices is estimated only from metrics that all of
-            these releases ask unchanged.
+        estimates: the estimates of the registry's metrics and of their strata. If several releases
+            of the app answered, only metrics that all of these releases ask unchanged determine the
+            number of devices.
         registry: the original registry, not the result of `apart`.
         request: the number of installations, and the share of asked devices if known.
 
@@ -333,7 +331,7 @@ def with_participation(
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
     """Refuse a number of installations below the number of reports in a window.
 
-    For browsers, no number is refused, because a browser whose storage was wiped reports again.
+    For browsers, no number is refused. A browser with wiped storage reports again.
 
     Raises:
         RequestError: if there are fewer installations than reports. The message states the minimum.
@@ -383,7 +381,7 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return bounds on figures of all installations if at least this share of them participates."""
+    """Return bounds on figures of all installations if at least this share participates."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))

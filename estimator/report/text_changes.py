@@ -1,49 +1,40 @@
 """Tests for changes of the shares of texts that an analyst named.
 
-The analyst must name the texts before anybody looks at the reports, just as with the window of
-``--since``. The share of a named text is then tested like any other share, with the differences
-that follow. They are due to the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`). In
-this mechanism, each device draws one of several groups, and a hash function of the group maps the
-device's text to one of many cells.
+The analyst must name the texts before anybody looks at the reports, as with the window of
+``--since``. The share of a named text is tested like any other share. The differences below are due
+to the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`). Each device draws one of
+several groups. A hash function of the group maps the device's text to one of many cells.
 
-**Which texts are tested.** A text is tested if every compared window contains its share, and if no
-group maps it to the same cell as another named text. The hash functions are public, so these
-conditions do not depend on what people report. The share of a text is computed without the groups
-that map the text to the same cell as another named text. A tested text has no such groups, so its
-share is computed from the same groups in each window.
+**Tested texts.** A text is tested if every compared window contains its share, and if no group maps
+it to the same cell as another named text. The hash functions are public, so these conditions do not
+depend on the reports. The share of a tested text is computed from the same groups in each window.
 
-**Other texts in the same cell.** If a named text and a text that is not named are in the same cell,
-a change of the second text also changes the estimate of the first. In one group, this happens to
-two texts with a probability of one over the number of cells, 2**17 by default. In other groups, the
-same two texts usually have different cells, so these groups contradict the first one if the second
-text is common. If groups contradict each other about a named text in any window, the text's p-value
-is 1. The tests therefore raise false alarms at most 5% of the time, unless by chance a named text
-is in the same cell as a text that is not named, and the groups do not contradict each other. If
-answers are lists of texts, a cell on a line with two cells of a list has such an error, too, but a
-smaller one.
+**Other texts in the same cell.** If a named text and an unnamed text share a cell, a change of the
+second text also changes the estimate of the first. In one group, this happens to two texts with a
+probability of one over the number of cells, 2**17 by default. In other groups, the same two texts
+usually have different cells. These groups contradict the first group if the second text is common.
+If groups contradict each other about a named text in any window, the text's p-value is 1. The
+false-alarm probability is therefore at most 5%, except if a named text shares a cell with an
+unnamed text and the groups do not contradict each other. For lists of texts, a cell on a line with
+two cells of a list has a similar but smaller error.
 
-**The error.** A device draws its group anew for every report, so the share of a text is estimated
-from the reports of different people in each window. If n reports are used, the selection of people
-contributes a variance of p (1 - p) / n to a share p. All of this variance counts as lasting, that
-is, as if it were the same in each window (see `estimator.report.same_people`). This is an upper
-bound, because only some of the people whose reports are used in one window are used again in
-another. The rest of the error counts as fresh noise. Counting more of an error as lasting never
-makes a change more significant.
+**The error.** A device draws its group anew for every report, so each window uses the reports of
+different people. If n reports are used, the selection of people contributes a variance of p (1 - p)
+/ n to a share p. All of this variance counts as lasting (see `estimator.report.same_people`). This
+is an upper bound, because only some people are used again in another window. The rest of the error
+counts as fresh noise. A larger lasting part never makes a change more significant.
 
-**Far tails.** If many texts are tested together, a change must be many standard errors from 0 to be
-significant. There, a binomial distribution can have heavier tails than a normal one. Errors are
-therefore widened so that they are right for the exact binomial tails
-(`estimator.discovery.tails`), at the distance that is significant if each text is compared
-`FARTHEST_FAMILY` times.
+**Far tails.** If many texts are tested together, a significant change is many standard errors from
+0. At this distance, a binomial distribution can have heavier tails than a normal distribution.
+Errors are therefore widened to fit the exact binomial tails (`estimator.discovery.tails`) at the
+distance that is significant among `FARTHEST_FAMILY` comparisons.
 
-**Texts that are not tested.** Texts that were found by a search are not tested. The search selects
-texts whose counts were increased, by noise or by chance, in one of the windows. A valid test would
-have to allow for all texts that the search could have found. It would also need the share of every
-found text in all windows, but the archived report of a window contains only the texts that were
-found in this window.
-
-Texts that the registry approves for publication were usually found in reports, too. They are
-therefore tested only if the analyst names them.
+**Untested texts.** Texts that a search found are not tested. The search selects texts with counts
+that noise or chance increased in one of the windows. A valid test would have to allow for all texts
+that the search could have found. It would also need the share of every found text in all windows,
+but a window's archived report contains only the texts found in this window. Texts that the registry
+approves for publication were usually found in reports, too. They are tested only if the analyst
+names them.
 """
 
 from __future__ import annotations
@@ -65,10 +56,10 @@ from estimator.statistics.arrays import Floats
 
 
 def with_tested_texts(windows: Sequence[MetricEstimate]) -> list[MetricEstimate]:
-    """Return copies of the windows that contain, of all named texts, only those that are tested.
+    """Return copies of the windows with only those named texts that are tested.
 
-    In all windows, the texts are in the order in which the first window has them. If no text is
-    tested, the copies contain no group of figures for named texts.
+    The texts are in the order of the first window. If no text is tested, the copies contain no
+    group of figures for named texts.
     """
     named = [[group for group in window.groups if group.about.are_named_texts] for window in windows]
     if not all(named):
@@ -100,8 +91,8 @@ class TextChanges:
 
     Attributes:
         shown: the sums that are reported.
-        unclear: for each text, whether the groups of devices contradict each other about its share
-            in any window, shape (texts,).
+        unclear: for each text, whether the groups contradict each other about its share in any
+            window, shape (texts,).
 
     """
 
@@ -117,7 +108,7 @@ class TextChanges:
         Args:
             windows: the windows that `with_tested_texts` returns.
             metric: the metric.
-            statistic: the name of the statistic under which the windows contain the shares.
+            statistic: the name of the statistic of the shares.
             weights: the weights of the windows in each sum, shape (sums, windows).
 
         """
@@ -128,11 +119,11 @@ class TextChanges:
 
     @property
     def tested(self) -> Sums:
-        """The sums from which p-values are computed. They are 0 for unclear texts."""
+        """The sums for the p-values. They are 0 for unclear texts."""
         return self.shown._replace(estimates=np.where(self.unclear, 0.0, self.shown.estimates))
 
     def unbounded(self) -> TextChanges:
-        """Return the same sums, but with infinitely wide intervals."""
+        """Return the same sums with infinitely wide intervals."""
         return replace(self, shown=self.shown.unbounded())
 
     def figures(
@@ -146,7 +137,7 @@ class TextChanges:
 
 
 def text_shares(windows: Sequence[MetricEstimate], metric: Metric, statistic: str) -> Windows:
-    """Return the shares of named texts in several windows, with the fresh and lasting error parts.
+    """Return the shares of named texts in several windows, with both parts of their errors.
 
     Raises:
         TypeError: if the metric is not about texts.

@@ -1,1 +1,1 @@
-"""The results of estimation, as frozen data. Other packages compute and format the results."""
+"""The results of estimation, as frozen data. Other packages compute and format them."""

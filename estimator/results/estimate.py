@@ -1,4 +1,4 @@
-"""Estimated numbers, one at a time or as columns, and the scales on which answers are averaged.
+"""Estimated numbers, one at a time or as columns, and the scales for the mean of answers.
 
 A *figure* is an estimated number of a report with its label, such as the share of "yes". A
 *statistic* is a kind of figure, such as shares, means or quantiles.
@@ -19,10 +19,10 @@ from estimator.statistics.arrays import Floats
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The base class of all immutable records that reports consist of.
+    """The base class of the immutable records in reports.
 
-    In JSON, a field has its own name unless its description says otherwise, and is omitted if it
-    has its default value.
+    In JSON, a field has its own name unless its description says otherwise. A field with its
+    default value is omitted.
 
     Attributes:
         schema_number: the number of the record's schema, written as the first field of its JSON.
@@ -36,22 +36,22 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 def says(description: str) -> msgspec.Meta:
-    """Return the description of a field, as shown in the JSON Schema and on the reference page."""
+    """Return the description of a field, for the JSON Schema and the reference page."""
     return msgspec.Meta(description=description)
 
 
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""The label of a figure: an answer, a number, the ends of a range, or a group together with an
-answer. If a statistic has only one figure, such as a mean, the figure has no label.
+"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer. The
+only figure of a statistic, such as a mean, has no label.
 """
 
 NO_LABEL: Final = UNSET
 """The label of a statistic's only figure."""
 
 NOTHING: Final = np.zeros(0)
-"""An empty column of `Figures`, for a quantity that none of the figures has."""
+"""An empty column of `Figures`, for a quantity that no figure has."""
 
 SHOWN: Final = 6
 """The maximum number of figures that `Figures.__repr__` shows."""
@@ -66,8 +66,7 @@ COLUMN_OF: Final = {
     "p_value": "p_values",
     "p_value_corrected": "p_values_corrected",
 }
-"""The column of `Figures` for each field of a `Figure`, in the order of the arguments of `Figures`.
-"""
+"""The column of `Figures` for each field of a `Figure`, in the order of `Figures.__init__`."""
 
 
 Ends = tuple[float, float]
@@ -115,7 +114,7 @@ class Estimate(Record, frozen=True):
     def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 the fields of the class
         """Return an estimate with a given interval.
 
-        If the estimate lies outside the interval, it is moved to the nearer end.
+        An estimate outside the interval is moved to the nearer end.
         """
         low, high = interval
         return cls(min(high, max(low, estimate)), None, low, high, **rest)
@@ -146,10 +145,7 @@ class Estimate(Record, frozen=True):
         )
 
     def labeled(self, value: FigureLabel = NO_LABEL) -> Figure:
-        """Return the estimate as a figure with a label.
-
-        A statistic's only figure needs no label.
-        """
+        """Return the estimate as a figure with a label."""
         return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
@@ -178,9 +174,9 @@ class Figure(Estimate, frozen=True, kw_only=True):
 class Figures:
     """Several figures of a statistic, stored as columns. In JSON, they are a list of figures.
 
-    There may be a million figures, so a `Figure` object is created only on access. If some figures
-    lack a quantity, such as a p-value, its column contains NaN for them. If all figures lack it,
-    the column is empty.
+    There may be a million figures, so a `Figure` object is created only on access. If a figure
+    lacks a quantity, such as a p-value, its entry in the column is NaN. If all figures lack the
+    quantity, the column is empty.
 
     Attributes:
         labels: the label of each figure.
@@ -231,7 +227,7 @@ class Figures:
 
     @classmethod
     def from_rows(cls, figures: Iterable[Figure]) -> Figures:
-        """Return some figures in the form of columns."""
+        """Return figures as columns."""
         rows = tuple(figures)
 
         def column(name: str) -> Floats:
@@ -271,7 +267,7 @@ class Figures:
         return next(iter(self.part(self.labels[at_position], at_position)))
 
     def part(self, labels: Sequence[FigureLabel], positions: slice | list[int]) -> Figures:
-        """Return the figures at the given positions, labeled with ``labels`` instead."""
+        """Return the figures at the given positions, with new labels."""
         columns = (getattr(self, name) for name in COLUMN_OF.values())
         return Figures(labels, *(column[positions] if column.size else column for column in columns))
 
@@ -280,11 +276,11 @@ class Figures:
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return the share of sets that contain each value, computed from the shares of reports.
+        """Return the share of sets that contain each value, from the shares of reports.
 
-        A device pads its set with dummies to ``most`` elements, and reports a random one. Each
-        share is therefore ``most`` times the share of reports about the value. ``most`` is 1 if
-        devices answer yes or no for single values instead.
+        A device pads its set with dummies to ``most`` elements, and reports a random element. Each
+        share is therefore ``most`` times the share of reports about the value. If devices answer
+        yes or no for single values instead, ``most`` is 1.
         """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(
@@ -304,7 +300,7 @@ class Figures:
 
 
 def _cells(column: Floats, figures: int) -> list[float | None]:
-    """Return a column as a list with one entry per figure; None marks a missing number."""
+    """Return a column as a list with one entry per figure. None marks a missing number."""
     if not column.size:
         return [None] * figures
     cells: list[float | None] = column.tolist()
@@ -312,7 +308,7 @@ def _cells(column: Floats, figures: int) -> list[float | None]:
 
 
 class Scale:
-    """A scale on which answers are averaged. This base class averages the answers themselves.
+    """A scale for the mean of answers. This base class uses the answers themselves.
 
     The methods convert a mean on the scale to a figure in the unit of the answers, and back. In
     this base class, both are equal.
@@ -351,8 +347,8 @@ class Scale:
 
         Args:
             figures: the figures, in the unit of the answers.
-            downs: how far their means on the scale may have moved down.
-            ups: how far their means on the scale may have moved up.
+            downs: how far the means on the scale may have moved down.
+            ups: how far the means on the scale may have moved up.
             ends: the smallest and the largest possible figure.
 
         """
@@ -360,12 +356,12 @@ class Scale:
 
 
 class LogScale(Scale):
-    """A scale on which the logarithms of 1 + x are averaged, for answers x.
+    """A scale for the mean of the logarithms of 1 + x, for answers x.
 
-    A figure is then the geometric mean of 1 + x, minus 1. The mean of the logarithms has an
-    unbiased estimate and an interval, like any other mean. Converting the ends of this interval to
-    figures gives an interval with the same coverage. A figure beyond its range is replaced by the
-    end of the range, because the exponential could overflow.
+    A figure is the geometric mean of 1 + x, minus 1. The mean of the logarithms has an unbiased
+    estimate and an interval. The ends of this interval are converted to figures, which preserves
+    the coverage. A figure beyond its range is replaced by the end of the range, because the
+    exponential could overflow.
     """
 
     is_relative = True
@@ -381,7 +377,7 @@ class LogScale(Scale):
         return exponentials
 
     def slopes(self, figures: Floats) -> Floats:
-        """Return 1 + each figure, which is the derivative of the exponential."""
+        """Return 1 + each figure, the derivative of the exponential."""
         return 1 + figures
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:

@@ -15,9 +15,9 @@ SHARES: Final[Ends] = (0.0, 1.0)
 
 
 class FigureKey(NamedTuple):
-    """The statistic and the label of a figure, which identify it among the figures of a tally.
+    """The statistic and the label that identify a figure of a tally.
 
-    Alerts, and the true values in a rehearsal, refer to figures by such keys.
+    Alerts, and the true values in a rehearsal, use such keys.
     """
 
     statistic: str
@@ -46,7 +46,7 @@ class FigureGroup(Record, frozen=True):
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
-        """Return the label of a figure, in the words that people read."""
+        """Return the label of a figure as people read it."""
         return self.about.label(figure.value)
 
     def more(self, number: int) -> str:
@@ -55,12 +55,12 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def lead(self) -> int:
-        """The position of the figure that best answers the metric, such as the share of yes."""
+        """The position of the main figure, such as the share of yes."""
         return self.about.lead(self.figures)
 
     @property
     def told(self) -> list[int]:
-        """The positions of the figures whose changes are described.
+        """The positions of the figures with described changes.
 
         For answers of yes and no, only changes of yes are described.
         """
@@ -115,30 +115,30 @@ class Figured:
 
     @property
     def are_sets(self) -> bool:
-        """Whether answers are sets of values, whose shares may add up to more than 1."""
+        """Whether answers are sets of values. Their shares may add up to more than 1."""
         return any(group.about.of_sets for group in self.groups)
 
     @property
     def is_pair(self) -> bool:
-        """Whether the record has exactly two shares, which add up to 1."""
+        """Whether the record has exactly two shares that add up to 1."""
         shares = self.estimates
         return shares is not None and len(shares) == PAIR and not self.are_sets
 
     @property
     def leading(self) -> FigureGroup | None:
-        """The group with the figure that answers the metric. None if there is no such figure."""
+        """The group with the main figure. None if there is no main figure."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]
         return max(led, key=lambda group: group.about.headline, default=None)
 
     @property
     def headline(self) -> FigureKey | None:
-        """The key of the figure that answers the metric, such as the share of yes or the mean."""
+        """The key of the main figure, such as the share of yes or the mean."""
         group = self.leading
         return None if group is None else FigureKey(group.statistic, group.figures.labels[group.lead])
 
     @property
     def compared(self) -> tuple[FigureGroup, ...]:
-        """The groups whose figures are compared between public strata, such as platforms.
+        """The groups of figures that are compared between public strata, such as platforms.
 
         The possible effect of fabricated reports is computed for the same groups.
         """

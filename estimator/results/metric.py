@@ -1,8 +1,11 @@
-"""All results for one metric (metric), in one window or in several windows together.
+"""All results for one metric, in one window or in several windows together.
 
-Besides the figures, the results may contain a learned model, clusters of answers, discovered texts,
-the number of participating devices, the privacy loss from a published tally, and the possible
-effect of fabricated reports.
+Besides the figures, the results may contain:
+
+* a learned model, clusters of answers, or discovered texts;
+* the number of participating devices;
+* the privacy loss from a published tally;
+* the possible effect of fabricated reports.
 """
 
 from __future__ import annotations
@@ -41,8 +44,8 @@ class ModelInput(Record, frozen=True, kw_only=True):
 class LearnedModel(Record, frozen=True, kw_only=True):
     """A learned model: the intercept and the weights of features that predict a label.
 
-    The prediction is the sum of the intercept and the weighted features. For a yes-or-no label,
-    this sum is the log-odds of yes. For a numeric label, it is the predicted number.
+    The prediction is the sum of the intercept and the weighted features. For a yes/no label, this
+    sum is the log-odds of yes. For a numeric label, it is the predicted number.
     """
 
     mechanism: Annotated[
@@ -79,7 +82,7 @@ MODEL_SCHEMA: Final = 1
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
-    """The file of a learned model, with which an app predicts the label on the device."""
+    """The file of a learned model. An app uses it to predict the label on the device."""
 
     schema: Annotated[int, says("the schema number of this file.")]
     model: Annotated[str, says("the name of the metric.")]
@@ -100,16 +103,14 @@ is above the true number. Therefore, at most 0.1% more of these bounds are wrong
 """
 
 MOST_COUNTED: Final = 2**53
-"""The largest count of a symbol that a report file may contain. Floats represent it exactly."""
+"""The largest count of a symbol in a report file. Floats represent it exactly."""
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""The assumption under which the privacy loss from a tally is computed. JSON contains it next to
-the privacy loss.
-"""
+"""The assumption behind the privacy loss from a tally. JSON contains it next to the loss."""
 
 
 class Cluster(Record, frozen=True, kw_only=True):
-    """One cluster of answers, which lie close together."""
+    """One cluster of answers that lie close together."""
 
     share: Annotated[Estimate, says("the share of devices whose answer is in the cluster.")]
     stability: Annotated[float, says("how well resampled tallies reproduce the cluster, from 0 (not at all) to 1.")]
@@ -155,8 +156,8 @@ class Move(Record, frozen=True):
 class RangeTest(Record, frozen=True):
     """A test of whether some population could have produced a tally.
 
-    The range of a mechanism consists of all distributions of symbols that some population could
-    produce. For instance, at epsilon ln 3, "yes" is reported with a probability from 1/4 to 3/4.
+    The range of a mechanism contains all distributions of symbols that a population can produce.
+    For example, at epsilon ln 3, "yes" is reported with a probability from 1/4 to 3/4.
     """
 
     statistic: Annotated[
@@ -196,7 +197,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on the figures of all installations, whatever those without a report would answer.
+    """Bounds on the figures of all installations, for any answers of those without a report.
 
     A bound is an interval without an estimate. Only some of the metric's figures have bounds.
     """
@@ -242,14 +243,14 @@ class Composed(Record, frozen=True):
 
 
 class LeastShare(Record, frozen=True):
-    """The smallest share that a text of a certain length needs to be found 9 times out of 10."""
+    """The share above which a text of a certain length is found 9 times out of 10."""
 
     letters: Annotated[int, says("the number of letters in the text.")]
     share: Annotated[float | None, says("the smallest share. None if no share is large enough.")]
 
 
 class TextFindings(Record, frozen=True, kw_only=True):
-    """Details on how certain the discovered texts are, and which texts may have been missed."""
+    """The certainty of the discovered texts, and the texts that may have been missed."""
 
     candidates: Annotated[int, says("the number of texts tested for the statistic ``found_text``.")] = 0
     certain: Annotated[
@@ -309,7 +310,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The title, with a note on the treatment of numbers beyond the range, if there is one."""
+        """The title, with a note on numbers beyond the range if there is one."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 

@@ -17,8 +17,8 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""The maximum number of values of a category that are shown. If there are more, the values with the
-largest shares are shown.
+"""The maximum number of values of a category that are shown. The values with the largest shares are
+shown.
 """
 
 MOST_EFFECTS: Final = 6
@@ -28,50 +28,48 @@ JSON and CSV contain all pairs.
 """
 
 TOO_FAR: Final = 0.1
-"""The page warns if the half-width of an interval is larger than this fraction of the range. Such
-an interval hardly distinguishes a share of one half from one third.
+"""The page warns if the half-width of an interval exceeds this fraction of the range. Such an
+interval hardly distinguishes a share of one half from one third.
 """
 
 SCHEMA: Final = 1
 """The schema number of reports in JSON, CSV and Parquet. Raise this number whenever a field is
-added or removed, or changes its meaning, so that older readers refuse the new schema.
+added or removed, or changes its meaning. Older readers then refuse the new schema.
 """
 
 POPULATION: Final = "taking-part"
-"""The name of the population that all figures describe. It consists of the participating devices.
-Standard errors and intervals treat the devices that sent reports as a random sample of it.
+"""The population of all figures: the participating devices. Standard errors and intervals treat the
+devices that sent reports as a random sample of this population.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The options of a report, such as the figures to compute in addition to the estimates.
+    """The options of a report, such as additional figures.
 
     Attributes:
         simultaneous: whether the 95% confidence applies to all intervals of a tally together,
             instead of to each.
         covariance: whether to compute the covariance of the shares.
-        central_delta: the delta for which to compute central epsilons. The central epsilon of a
-            tally is its epsilon for an observer who sees no single reports. None for no central
-            epsilons.
+        central_delta: the delta of central epsilons. The central epsilon of a tally applies to an
+            observer who sees no single reports. None for no central epsilons.
         pool: whether to also compute the figures of all windows of a metric together.
-        joint: whether to compute shares within groups and differences for two metrics asked
-            together.
+        joint: whether to compute shares within groups and differences for a pair of metrics.
         fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
         clusters: whether to find clusters of answers, for numbers, counts, scales and pairs of
             metrics.
-        ranges: the ranges of numbers whose shares are requested. Each consists of the name of a
-            metric, a start and an end.
-        candidates: the texts whose shares are requested, for metrics about texts.
+        ranges: the ranges of numbers with requested shares: the name of a metric, a start and an
+            end.
+        candidates: the texts with requested shares, for metrics about texts.
         finds_texts: whether to find texts, for metrics about texts. If not, only the requested
             texts have shares.
         highlights: whether to select the figures that a table or a page shows first.
-        installs: the number of all installations, whether or not they report. Bounds on the figures
-            of all installations are computed from it. None for no bounds.
+        installs: the number of all installations, whether or not they report. It determines bounds
+            on the figures of all installations. None for no bounds.
         asked: the share of devices that are asked in a window. None to compute it from the
             schedule.
-        since: a window. If given, changes are tested only by comparing all earlier windows with
-            this window and all later ones. None for all tests of changes.
+        since: a window. Changes are then tested only between all earlier windows and this window
+            with all later windows. None for all tests of changes.
 
     """
 
@@ -99,9 +97,9 @@ class Selection:
     """The windows and metrics that a report covers.
 
     Attributes:
-        names: the names of the metrics; () for all. P-values are always corrected for all metrics
-            that have tallies, even if they are not selected. The conclusions on a metric therefore
-            do not depend on the selection of other metrics.
+        names: the names of the metrics, or () for all. P-values are always corrected for all
+            metrics with tallies. The conclusions on a metric therefore do not depend on the
+            selection of other metrics.
         first: the first window. Windows that end before it begins are left out. None for no limit.
         last: the last window. Windows that begin after it ends are left out. None for no limit.
         preliminary: whether to include windows that are still open.
@@ -123,8 +121,7 @@ class Selection:
     def spans(self, window: Window) -> bool:
         """Return whether a window lies between `first` and `last`, or overlaps one of them.
 
-        Windows of different kinds can overlap: for example, a day overlaps the month that contains
-        it.
+        For example, a day overlaps its month.
         """
         not_before = self.first is None or window.ends_at > self.first.starts_at
         return not_before and (self.last is None or window.starts_at < self.last.ends_at)
@@ -164,17 +161,18 @@ class ChangeVerdict(StrEnum):
 
     @property
     def is_change(self) -> bool:
-        """Whether the verdict is a change, because chance alone is an unlikely explanation."""
+        """Whether the verdict is a change that chance alone is unlikely to explain."""
         return self not in {ChangeVerdict.PERHAPS_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
 
 
 class Change(Figure, frozen=True, kw_only=True):
     """A figure that changed or may have changed, and the size of the change.
 
-    For a trend (rising or falling), the estimate is the rise of a straight line from the first
-    window to the last. For a step (higher or lower since a window), it is the mean figure of this
-    window and later ones, minus the mean figure of earlier windows. Otherwise, it is the figure in
-    the last window minus the figure in the first.
+    * For a trend (rising or falling), the size is the rise of a straight line from the first window
+      to the last.
+    * For a step (higher or lower since a window), the size is the mean from this window on, minus
+      the mean of earlier windows.
+    * Otherwise, the size is the figure in the last window minus the figure in the first.
     """
 
     statistic: Annotated[str, says("the statistic of the figure.")]
@@ -231,7 +229,7 @@ class Changes(Tested, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> ChangeVerdict:
-        """The verdict on the figure with the clearest change among all figures."""
+        """The verdict on the figure with the clearest change."""
         if self.found:
             return self.found[0].verdict
         return ChangeVerdict.TOO_FEW if self.p_value_corrected is None else ChangeVerdict.NO_CHANGE
@@ -240,7 +238,7 @@ class Changes(Tested, frozen=True, kw_only=True):
 class Effect(Tested, frozen=True, kw_only=True):
     """The differences between two public strata in one metric and one closed window.
 
-    Each difference is the figure of the second stratum minus that of the first.
+    Each difference is the figure of the second stratum minus the figure of the first.
     """
 
     metric: Annotated[str, says("the name of the question.")]

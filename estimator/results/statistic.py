@@ -1,8 +1,7 @@
 """The table of all statistics that a report may contain.
 
-A statistic is a kind of figure, such as shares or means. Every output format, such as the page or
-CSV, shows some of the statistics, in the order of the table. To add a statistic, add an entry to
-the table.
+A statistic is a kind of figure, such as shares or means. Every output format shows some of the
+statistics, in the order of the table. To add a statistic, add an entry.
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ SHOWN_TEXTS: Final = 10
 """The maximum number of texts that the terminal shows."""
 
 SHOWN_SHARES: Final = 5
-"""The maximum number of values of a metric that the terminal shows. With ``--verbose``, it shows
-more.
-"""
+"""The maximum number of values of a metric that the terminal shows without ``--verbose``."""
 
 
 class Chart(Enum):
@@ -129,7 +126,7 @@ def _clearest(figures: Figures) -> int:
 
 
 Answers = tuple[tuple[int, Any], ...]
-"""Answers to two metrics asked together. Each is preceded by the position of its metric, 0 or 1."""
+"""Answers to a pair of metrics. The position of the metric, 0 or 1, precedes each answer."""
 
 
 def _in_group(value: Any) -> Answers:  # noqa: ANN401 the type depends on the statistic
@@ -150,58 +147,55 @@ def _of_either_outcome(_: Any) -> Answers:  # noqa: ANN401 a single figure has n
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One kind of figure, with its names and the places where it appears.
+    """One kind of figure, with its names and its properties in each output format.
 
     Attributes:
         description: the description of the statistic in the CSV reference.
-        title: the title of the figures on the page; for two metrics asked together, ``{0}`` and
-            ``{1}`` are their names.
+        title: the title of the figures on the page. For a pair of metrics, ``{0}`` and ``{1}`` are
+            their names.
         label: the function that turns a figure's label into the name that people read.
         cell: the function that turns a figure's label into its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
-        headline: a priority. Of a metric's statistics, the one with the highest priority is shown
-            as the metric's answer. A statistic with priority 0 is never shown there.
-        lead: the function that returns the position of the figure that is shown as the metric's
-            answer.
-        by_value: whether there is a figure for each value of a category. If there are many, only
-            some are shown.
+        headline: a priority. A metric's statistic with the highest priority has the main figure. A
+            statistic with priority 0 never has it.
+        lead: the function that returns the position of the main figure.
+        by_value: whether there is a figure for each value of a category. Only some of many values
+            are shown.
         noun: the noun for one figure, such as ``value`` in "3 more values".
-        line: the name of a figure's line on the terminal, with ``{}`` for the figure's label; empty
+        line: the name of a figure's line on the terminal, with ``{}`` for the figure's label. Empty
             if the terminal does not show the statistic.
-        most_lines: the maximum number of figures on the terminal, which shows the largest ones; 0
-            for no maximum.
-        in_table: whether the table that the terminal shows with ``--verbose`` has a line for each
-            figure.
+        most_lines: the maximum number of figures on the terminal, the largest first. 0 for no
+            maximum.
+        in_table: whether the terminal's ``--verbose`` table has a line for each figure.
         on_page: whether the page has a table of the figures.
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
-        chart: the chart on the page, apart from that of the figures over time; None for no chart.
-        drawn_first: a priority. Of a metric's charts, the page shows the one with the highest
-            priority, and collapses the others.
+        chart: the chart on the page, besides the chart over time. None for no chart.
+        drawn_first: a priority. The page shows the metric's chart with the highest priority, and
+            collapses the others.
         is_mean: whether the statistic is the mean of all answers.
-        of_sets: whether the answers are sets of values, whose shares do not add up to 1.
+        of_sets: whether the answers are sets of values. Their shares do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
-        members: for means and shares within groups, the name of the statistic that contains the
-            shares on which they are based. These are the shares of the groups, or of all pairs of a
-            group and a value. Changes of such figures between windows are tested. Empty for other
-            statistics.
+        members: for means and shares within groups, the statistic with the shares of the groups, or
+            of all pairs of a group and a value. Changes of such figures between windows are tested.
+            Empty for other statistics.
         in_ball: whether the figures are the coordinates of vectors. Their changes between windows
             are tested.
         is_followed: whether changes of the figures between windows are tested, although the figures
             are not compared between strata.
         is_followed_by_counts: whether changes of the figures between windows are tested with the
-            counts of symbols, which the estimates of some metrics contain.
+            counts of symbols. The estimates of some metrics contain these counts.
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
             a text's share are tested unless another named text is in the same hash cell.
-        untested: the name of the statistic in the report's list of figures that are not tested for
-            changes; empty if the list leaves it out.
-        within: for figures that describe only the devices with certain answers, the function that
-            returns these answers for a figure's label; otherwise None.
+        untested: the name of the statistic in the report's list of untested figures. Empty if the
+            list leaves it out.
+        within: for figures about only the devices with certain answers, the function from a
+            figure's label to these answers. Otherwise None.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
-        pooled: the name of the statistic if it is computed over all windows together; otherwise
-            empty.
-        scale: the scale on which answers are averaged.
+        pooled: the name of the statistic over all windows together. Empty if the statistic is not
+            pooled.
+        scale: the scale for the mean of answers.
 
     """
 
@@ -243,11 +237,11 @@ class Statistic:
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether figures are labeled with answers, which sentences put in quotation marks."""
+        """Whether the labels are answers, which sentences put in quotation marks."""
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
-        """Return the name of a figure. For a pair of answers, return the name of each of them."""
+        """Return the name of a figure. For a pair of answers, return the name of each."""
         return parts(value) if self.label is label_of else self.label(value)
 
 
