@@ -1,4 +1,4 @@
-"""Builds hearsay-ldp: it depends on the SDK of its own version."""
+"""Builds hearsay-ldp, which depends on the SDK of the same version."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class CustomMetadataHook(MetadataHookInterface):
-    """Pins the SDK: both distributions share the vocabulary, and are built from one commit."""
+    """Pins the SDK, because both distributions are built from one commit."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Name the only dependency."""
+        """Set the only dependency."""
         metadata["dependencies"] = [f"hearsay-ldp-client=={metadata['version']}"]

@@ -1,8 +1,7 @@
-"""Measures everything that the project promises in numbers, and writes the results to RESULTS.md.
+"""Measures all promised figures, and writes the results to RESULTS.md.
 
 ``python -m benchmarks`` measures everything. ``python -m benchmarks collector html`` runs only
-these two benchmarks, and leaves the sections of the others unchanged. Each section states when it
-was measured.
+these two benchmarks, and leaves other sections unchanged.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def main(names: list[str]) -> None:
 
 
 def section(text: str) -> str:
-    """Return a section with a line below its heading that states when and where it was measured."""
+    """Return a section with a line below its heading on the time and machine of the measurement."""
     heading, _, rest = text.partition("\n")
     day = datetime.now(UTC).date()
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -101,7 +100,7 @@ def section(text: str) -> str:
 
 
 def write(measured: dict[str, str]) -> None:
-    """Write sections into the file, in order, in place of older sections of the same benchmarks."""
+    """Write sections into the file, in place of older sections of the same benchmarks."""
     sections = read(RESULTS.read_text(encoding="utf-8")) | measured
     head = (
         "# Results\n\n`make bench` writes this page. Clients, servers and the store share the cores of one machine.\n\n"

@@ -1,4 +1,4 @@
-"""The time that a collector takes for batches of uploads, with 4 or 256 reports in each upload."""
+"""The time of a collector for batches of uploads, with 4 or 256 reports in each upload."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from tests.support.services.relaying import RELAY_KEY, collector_with_key
 REPORTS = 200_000
 """The number of reports in a round.
 
-A round must take seconds of a worker's processor time, because this time is measured only to a
-hundredth of a second.
+Processor time is measured to a hundredth of a second, so a round must take seconds.
 """
 
 GOALS = {4: 60_000, MAX_REPORTS: 150_000}
@@ -31,7 +30,6 @@ HEADERS = ("Content-Type: application/x-ndjson", f"Authorization: Bearer {RELAY_
 
 
 def measure_bulk() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     rows, verdicts = [], []
     with worker() as (port, pid):
@@ -68,7 +66,7 @@ def worker() -> Iterator[tuple[int, int]]:
 
 
 def reports_per_s(registry: Registry, reports: int, port: int, pid: int) -> float:
-    """Return how many reports the collector counts per second of the worker's processor time."""
+    """Return the number of reports that the collector counts per second of processor time."""
     each = uploads_a_batch(registry, reports)
     bodies = uploads(registry, REPORTS // reports, reports)
     batches = [b"\n".join(bodies[start : start + each]) for start in range(0, len(bodies), each)]
@@ -78,6 +76,6 @@ def reports_per_s(registry: Registry, reports: int, port: int, pid: int) -> floa
 
 
 def uploads_a_batch(registry: Registry, reports: int) -> int:
-    """Return how many uploads of a given size fit into a batch."""
+    """Return the number of uploads of a given size in a batch."""
     (body,) = uploads(registry, 1, reports)
     return min(MAX_BULK_UPLOADS, MAX_BULK_BYTES // (len(body) + 1))

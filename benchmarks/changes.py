@@ -1,7 +1,7 @@
 """The width and the coverage of intervals for changes between windows.
 
-The intervals are valid even if people change to the opposite answer. The time to search many
-windows of many metrics for changes is measured, too.
+The intervals are valid even if people change to the opposite answer. A second measurement is the
+time to search many windows of many metrics for changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ _Figures = tuple[float, float]
 
 
 def measure_changes() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     rows, least = [], 1.0
     for name, metric, people in ROWS:
         independent, allowing = (np.array(each) for each in zip(*_drawn(metric, people), strict=True))
@@ -101,7 +100,7 @@ def _search() -> str:
 def _drawn(metric: Metric, people: Population) -> Iterator[tuple[_Figures, _Figures]]:
     """Yield, for each draw, the width of two intervals, and whether each contains the true change.
 
-    The first interval treats windows as independent. The second is that of reports.
+    The first interval treats windows as independent. The second is the interval in reports.
     """
     survey = Survey(metric, people, (REPORTS, REPORTS), OPPOSITE)
     generator = np.random.default_rng(15)

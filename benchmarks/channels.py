@@ -35,7 +35,6 @@ MOST_BYTES = 2**30
 
 
 def measure_channels() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     parts = (prepared(), client(), estimated(), rehearsed(), variances(), mean_variances(), distances())
     return (
         "## Accuracy and speed of the channels\n\nAll figures are for the mechanisms (*channels*) that `auto` "
@@ -170,8 +169,7 @@ UNIT = Number(Fraction(0), Fraction(1), "distribution")
 
 
 def distances() -> str:
-    """Measure the distance between estimated and true distributions, and the time of one
-    estimate."""
+    """Measure the distance of estimated and true distributions, and the time of an estimate."""
     rows, verdicts, times_s = [], [], []
     for epsilon, limit in waves.PROMISED.items():
         channel = waves.wave(epsilon)

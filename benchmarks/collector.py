@@ -1,6 +1,6 @@
 """The processor time of a collector for an upload of four reports.
 
-It is compared with that of an empty POST, and with that of a Flask app that only stores uploads.
+It is compared with the time of an empty POST, and with a Flask app that only stores uploads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REQUESTS = 4000
 SAME_RATE_PER_S = 1000.0
 """The rate of requests of either kind: about a third of a worker's capacity.
 
-With the same rate, the worker is interrupted equally often, and its caches are equally cold.
+At the same rate, the worker is interrupted equally often, and its caches are equally cold.
 """
 
 
@@ -47,7 +47,6 @@ class Figures:
 
 
 def measure_collector() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, ours(Path(folder)) as (port, worker):
         steady = [interleaved(registry, port, worker, SAME_RATE_PER_S)]
@@ -96,7 +95,7 @@ def _section(
 
 
 def ratios(empty: Figures, upload: Figures) -> list[float]:
-    """Return, for each round, the processor time of an empty POST divided by that of an upload."""
+    """Return, for each round, the processor time of an empty POST divided by an upload's."""
     return [of_empty / of_upload for of_empty, of_upload in zip(empty.cpu_us, upload.cpu_us, strict=True)]
 
 
@@ -110,7 +109,7 @@ def interleaved(registry: Registry, port: int, worker: int, per_s: float) -> tup
 
 
 def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per_s: float) -> None:
-    """Send requests in one round, and add its measurements to ``figures``."""
+    """Send requests in one round, and add the measurements to ``figures``."""
     before = cpu_seconds(worker)
     elapsed_s = send_all(port, requests, per_s=per_s)
     figures.cpu_us.append((cpu_seconds(worker) - before) / len(requests) * 1e6)
@@ -144,7 +143,7 @@ def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def plain_way(folder: Path) -> Iterator[int]:
-    """Run the minimal Flask app on a store with the same settings; yield its port."""
+    """Run the minimal Flask app on a store with the same settings, and yield its port."""
     port = free_port()
     with EmbeddedStore(folder / "plain") as store:
         command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--log-level", "error"]

@@ -1,7 +1,7 @@
-"""How much telemetry delays the start of a program: the SDK's import, and one command of an app.
+"""The delay of a program's start by telemetry: the SDK's import, and one command of an app.
 
-The import is compared with those of other telemetry libraries. All times are processor times, which
-depend least on what else the machine does, and do not include waiting for a slow disk.
+The import is compared with the imports of other telemetry libraries. All times are processor times.
+They depend least on other work of the machine, and do not include waiting for a slow disk.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ ROUNDS: Final = 15
 MOST_RATIO: Final = 1.6
 WANTED_MS: Final = 60
 REFERENCE_S: Final = 0.9
-"""How many seconds 10^7 additions took on the machine for which the goal was set.
-
-With this number, the goal is converted to other machines.
+"""The seconds for 10^7 additions on the reference machine. They convert the goal to other machines.
 """
 
 ROOT: Final = Path(__file__).parents[1]
@@ -62,11 +60,10 @@ class TelemetryCommands:
     def click_group(self): return click.Group("telemetry")
 """,
 }
-"""Modules that stand in for the SDK, to measure the same app without telemetry."""
+"""Modules that replace the SDK, to measure the same app without telemetry."""
 
 
 def measure_commands() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     return f"## Starting up\n\n{_imports()}\n{_commands()}"
 
 
@@ -103,7 +100,7 @@ def _import_ms(python: str, program: str) -> float:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment without stored consent, in which Python keeps compiled modules."""
+    """Return an environment without stored consent, with compiled Python modules."""
     others = ("CI", "DO_NOT_TRACK", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in others}
 
@@ -157,7 +154,7 @@ def _command_ms(home: Path, before: Path | None = None, **settings: str) -> floa
 
 
 def _additions_s() -> float:
-    """Measure how fast this machine is: the seconds for 10^7 additions in a loop."""
+    """Measure the speed of this machine: the seconds for 10^7 additions in a loop."""
     total, began_s = 0, time.process_time()
     for number in range(10**7):
         total += number

@@ -1,4 +1,4 @@
-"""The time to estimate tallies, which is the same for a thousand and a hundred million reports."""
+"""The time to estimate tallies, for a thousand and for a hundred million reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ FEW, MANY = 10**3, 10**8
 
 
 def measure_estimator() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         files = {reports: draw_tallies(Path(folder), reports) for reports in (FEW, MANY)}
         times: dict[int, list[float]] = {FEW: [], MANY: []}
@@ -44,7 +43,7 @@ def measure_estimator() -> str:
 
 
 def draw_tallies(folder: Path, reports: int) -> Path:
-    """Write a file of random tallies with this number of reports; answers are uniform."""
+    """Write a file of random tallies with this number of reports. Answers are uniform."""
     generator = np.random.default_rng(SEED)
     file = folder / f"tallies-{reports}.ndjson"
     lines = []

@@ -1,4 +1,4 @@
-"""The time of an exact audit, run with the command that a reviewer would use."""
+"""The time of an exact audit with the command that a reviewer would use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ LIMIT_S = 60.0
 
 
 def measure_exact() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     rows, slowest_s = [], 0.0
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         registry = Path(folder) / "metrics.toml"
@@ -48,7 +47,7 @@ def _ask(registry: Path, mechanism: str, epsilon: str) -> None:
 
 
 def _proved(registry: Path, *options: str) -> tuple[float, list[str]]:
-    """Run an audit, which must accept all claims.
+    """Run an audit that must accept all claims.
 
     Return its seconds, and its cells in the table.
     """

@@ -1,4 +1,4 @@
-"""How long a newcomer waits for the demo and the tests, in a fresh clone with no cache."""
+"""The time that the demo and the tests take in a fresh clone without a cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ LIMITS_S = {"demo": 180.0, "test": 600.0}
 
 
 def measure_fresh() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     times = {target: fresh_s(target) for target in LIMITS_S}
     rows = [
         [f"`make {target}`", verdict(times[target] <= limit, f"{times[target]:.0f} s", f"≤ {limit:.0f} s").strip()]

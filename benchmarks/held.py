@@ -1,7 +1,7 @@
 """The memory that a store needs for 10^7 reports, and the time of backups.
 
-The size of tallies does not depend on the number of reports, but the store remembers the id of each
-upload.
+The size of tallies does not depend on the number of reports. The store also remembers the id of
+each upload.
 """
 
 from __future__ import annotations
@@ -31,15 +31,13 @@ from collector.required_settings import NO_PROMISE
 from collector.store.redis_store import RedisStore
 
 IDS = (100_000, 1_000_000)
-"""The numbers of upload ids in one window for which memory is measured.
-"""
+"""The measured numbers of upload ids in one window."""
 
 REPORTS = 10
 """The number of reports in an upload. A million uploads contain 10^7 reports."""
 
 SHAPES = 64
-"""The number of different uploads, with random symbols. Each is counted many times, with a new id
-each time.
+"""The number of different uploads, with random symbols. Each is counted many times under new ids.
 """
 
 SEED = 20_261_121
@@ -48,7 +46,6 @@ MOST_ID_BYTES = 40
 
 
 def measure_held() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     rows, verdicts = [], []
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
         server = redis.Redis.from_url(url)
@@ -91,7 +88,7 @@ def measure_held() -> str:
 def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
     """Run a store, and yield it with its address.
 
-    It has no append-only file, because the file does not affect the memory.
+    The store has no append-only file, because the file does not affect the memory.
     """
     with EmbeddedStore(folder / "store") as embedded:
         redis.Redis.from_url(embedded.url).config_set("appendonly", "no")
@@ -129,7 +126,7 @@ def _shapes() -> list[Judgement]:
 
 
 def held_bytes(server: Any) -> int:
-    """Return the memory that the server's data takes, without buffers for clients and files."""
+    """Return the memory of the server's data, without buffers for clients and files."""
     memory = server.info("memory")
     held: int = memory["used_memory"] - memory["mem_clients_normal"] - memory["mem_aof_buffer"]
     return held

@@ -1,4 +1,4 @@
-"""The memory that an upload takes in the store, for hostile and for honest uploads.
+"""The memory of an upload in the store, for hostile and for honest uploads.
 
 It is the memory of the whole server, divided by the number of uploads.
 """
@@ -22,11 +22,10 @@ from tests.support.services.hostile_uploads import HONEST, HOSTILE, Kind
 UPLOADS = 100_000
 BYTES_A_COUNTED_REPORT = 1
 ROUNDING_BYTES = 1
-"""Two averages may differ by this much, because the buckets of upload ids are not equally full."""
+"""The allowed difference of two averages. Buckets of upload ids are not equally full."""
 
 
 def measure_hostile() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, store_in_memory(Path(folder)) as (store, url):
         server = redis.Redis.from_url(url)
         honest = _left(server, store, HONEST)

@@ -62,7 +62,6 @@ EVERY_KIND: Final[list[dict[str, Field]]] = [
 
 
 def measure_html() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder, chromium() as browser:
         usual, histograms = Path(folder) / "usual.html", Path(folder) / "every_kind.html"
         seconds, processor = usual_seconds(Path(folder), usual)
@@ -126,7 +125,7 @@ def usual_seconds(folder: Path, page: Path) -> tuple[Seconds, Seconds]:
 
 
 def standing_seconds(folder: Path) -> list[float]:
-    """Measure how long ``archive`` takes to write the page of all windows of these metrics."""
+    """Measure the time in which ``archive`` writes the page of all windows of these metrics."""
     metrics = many_windows.registry()
     report = make_report(metrics, decode(many_windows.tallies(metrics)))
     (folder / "metrics.toml").write_text(many_windows.definitions(), encoding="utf-8")
@@ -155,9 +154,9 @@ def _window(estimated: MetricEstimate) -> str:
 
 
 def histograms_seconds(folder: Path) -> tuple[float, float]:
-    """Measure JSON and HTML together, for metrics that all have a histogram.
+    """Measure JSON and HTML together, for metrics with a histogram.
 
-    See `command_seconds` for the result.
+    The result is as in `command_seconds`.
     """
     base = command(folder, many_windows.histograms())
     runs = [command_seconds([*base, "--output", str(folder / f"histograms.{form}")]) for form in ("json", "html")]
@@ -165,12 +164,12 @@ def histograms_seconds(folder: Path) -> tuple[float, float]:
 
 
 def mixed_seconds(folder: Path) -> tuple[float, float]:
-    """Measure a page with every kind of metric. See `command_seconds` for the result."""
+    """Measure a page with every kind of metric. The result is as in `command_seconds`."""
     return command_seconds([*command(folder, every_kind()), "--output", str(folder / "mixed.html")])
 
 
 def command(folder: Path, metrics: str) -> list[str]:
-    """Write a registry and tallies, and return the command that makes a report of them."""
+    """Write a registry and tallies, and return the command for a report."""
     registry, lines = folder / "metrics.toml", folder / "tallies.ndjson"
     registry.write_text(metrics, encoding="utf-8")
     lines.write_bytes(b"".join(many_windows.tallies(Registry.parse(metrics))))
@@ -191,7 +190,7 @@ def children_s() -> float:
 
 
 def every_kind() -> str:
-    """Return 50 metrics of every kind, and two more that are asked together, as TOML."""
+    """Return 50 metrics of every kind, and a pair of metrics, as TOML."""
     named = {f"metric_{number:02}": EVERY_KIND[number % len(EVERY_KIND)] for number in range(50)}
     text = registry_text(dark_mode=BOOLEAN, os=CATEGORY, **named).replace("lifetime = 400", "lifetime = 4000")
     return text.replace("per_window = 20", "per_window = 200")
@@ -201,8 +200,8 @@ def write_every_kind(page: Path) -> tuple[float, float]:
     """Write a page with every kind of metric.
 
     Return the seconds to estimate one histogram, and to write the page. Each metric is estimated in
-    only one window, and its figures are repeated for all others, because the time of other
-    estimates is not measured here.
+    only one window. All other windows repeat its figures, because the time of other estimates is
+    not measured here.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -234,7 +233,7 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 def first_paint_s(browser: Browser, file: Path) -> float:
     """Measure the seconds until the browser shows the first text of a page.
 
-    Return the larger number of two: for the window of a desktop and of a phone.
+    Return the larger number for two sizes of the window: a desktop and a phone.
     """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []

@@ -17,14 +17,14 @@ from estimator.decoders.inversions import inverse_of
 
 REPORTS = 10**8
 KIB = 1024
-"""Linux reports the peak memory in units of this number of bytes."""
+"""The number of bytes in Linux's unit of peak memory."""
 
 
 def main() -> None:
     """Estimate a tally twice.
 
     The first estimate includes the preparation of the inverse of the channel's matrix. The second
-    reuses it, as for the next window of the metric.
+    estimate reuses this inverse, as in the next window of the metric.
     """
     values = int(sys.argv[1])
     started = time.perf_counter()

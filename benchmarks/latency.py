@@ -34,8 +34,8 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 }
 """The options of the collector by setting.
 
-The first is the default, which suits slow senders. The second is for a collector behind a proxy
-that buffers slow requests. The others are alternatives.
+The first setting is the default, which suits slow senders. The second is for a collector behind a
+proxy that buffers slow requests. The others are alternatives.
 """
 
 CONNECTIONS = 64
@@ -45,9 +45,7 @@ for the worker, never for a connection.
 
 WRITES = 2000
 UPLOAD_BYTES = 554
-"""The number of bytes that an upload of four reports appends to the store's file, as measured by
-`stores`.
-"""
+"""The number of bytes that an upload of four reports appends to the store's file (see `stores`)."""
 
 SEED = 20_261_121
 QUANTILES = (0.5, 0.99, 0.999)
@@ -55,7 +53,6 @@ MOST = 5.0
 
 
 def measure_latency() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
@@ -97,13 +94,12 @@ def _tails(what: str, rounds: Sequence[_Round]) -> list[float]:
 
 
 def constant_service(load: float) -> float:
-    """Return the 99th percentile, divided by the median, of the time in an M/D/1 queue.
+    """Return the 99th percentile of the time in an M/D/1 queue, divided by the median.
 
     Source: Erlang 1909.
     """
 
     def done_within(waited: float) -> float:
-        """Return the probability of waiting at most this many service times."""
         terms = ((-load * (waited - k)) ** k / factorial(k) * exp(load * (waited - k)) for k in range(int(waited) + 1))
         return (1 - load) * sum(terms)
 
@@ -117,8 +113,8 @@ class _Round(NamedTuple):
     """The measurements of a round.
 
     Attributes:
-        done: for the requests of each setting and for disk writes, the seconds until completion:
-            their quantiles at ``QUANTILES``.
+        done: quantiles of the seconds until completion, at ``QUANTILES``, for the requests of each
+            setting and for disk writes.
         capacities: the uploads per second that the collector can process, by setting.
         busy: the average number of busy cores during the uploads.
         stolen: the average number of cores that the host gave to other virtual machines meanwhile.
@@ -132,7 +128,7 @@ class _Round(NamedTuple):
 
 
 def capacity(registry: Registry, port: int) -> float:
-    """Measure the uploads per second if the collector never has to wait for one."""
+    """Measure the uploads per second if the collector never has to wait."""
     requests = [request("/v1/reports", body) for body in uploads(registry, CAPACITY_UPLOADS)]
     began = time.perf_counter()
     waits(port, requests, [0.0] * CAPACITY_UPLOADS)
@@ -160,7 +156,7 @@ def _round(registry: Registry, ports: Mapping[str, int], folder: Path, random: R
 
 
 def core_seconds() -> tuple[float, float]:
-    """Return the seconds for which cores have worked, and for which the host took them away.
+    """Return the seconds of work of the cores, and the seconds that the host took away.
 
     Both are sums over all cores since this virtual machine started. The host takes a core away to
     run other machines.
@@ -172,7 +168,7 @@ def core_seconds() -> tuple[float, float]:
 
 
 def writes(folder: Path) -> list[float]:
-    """Measure the seconds that each of `WRITES` small writes takes until it is on the disk."""
+    """Measure the seconds until each of `WRITES` small writes is on the disk."""
     latencies_s = []
     with (folder / "written").open("wb", buffering=0) as file:
         for _ in range(WRITES):
@@ -192,15 +188,13 @@ def quantiles(values: Sequence[float]) -> list[float]:
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
     """Send each request when it is due, on a free connection.
 
-    Return the seconds from the time when each request was due until its answer.
-
-    A single process handles all connections, and wakes up when a request is due or an answer
-    arrives. A process for each connection would take cores away from the server.
+    Return the seconds from the due time of each request until its answer. A single process handles
+    all connections. A process for each connection would take cores away from the server.
 
     Args:
         port: the port of the server.
         requests: the bytes of each request.
-        due_s: the time to send each request, in seconds from the beginning, in rising order.
+        due_s: the due time of each request, in seconds from the beginning, in rising order.
 
     Raises:
         RuntimeError: if an answer is wrong or missing.

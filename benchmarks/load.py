@@ -13,8 +13,8 @@ from client_sdk.protocol import Registry, Report, Upload, Window
 CONNECTIONS = 8
 """The number of connections.
 
-There are enough of them that the server never waits for requests, but no more, because each process
-of a client takes time from the server.
+The server never waits for requests with this number. More client processes would take time from the
+server.
 """
 
 
@@ -22,10 +22,7 @@ ANSWER_TIMEOUT_S = 30.0
 
 
 def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
-    """Return the bodies of uploads with new ids.
-
-    Their reports are about the registry's metrics in turn.
-    """
+    """Return the bodies of uploads with new ids. Their reports are about the metrics in turn."""
     now_s = time.time()
     metrics = list(registry.metrics.values())
     chosen = [metrics[index % len(metrics)] for index in range(reports)]

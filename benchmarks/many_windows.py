@@ -1,6 +1,6 @@
 """The time from tallies to JSON for 50 metrics in 90 windows.
 
-Run as ``python -m benchmarks.many_windows``.
+Command: ``python -m benchmarks.many_windows``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def definitions() -> str:
 
 
 def histograms() -> str:
-    """Return metrics with distributions, which take longest, as TOML."""
+    """Return metrics with distributions, the slowest metrics, as TOML."""
     wave = NUMBER | {"statistic": "distribution", "low": 0, "high": 5000}
     return registry_text(**{f"metric_{number}": wave for number in range(HISTOGRAMS)})
 
@@ -89,7 +89,7 @@ def _symbol_law(metric: Metric, rng: np.random.Generator) -> np.ndarray[tuple[in
 
 
 def main() -> None:
-    """Print the median time of several runs, each from tallies in NDJSON to a report in JSON."""
+    """Print the median time of several runs from tallies in NDJSON to a report in JSON."""
     metrics = registry()
     lines = [*tallies(metrics)]
     walls, processors, size = [], [], 0

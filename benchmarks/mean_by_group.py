@@ -1,12 +1,12 @@
 """A comparison of two ways to ask for a number by group: ``python -m benchmarks.mean_by_group``.
 
-A device can report the group and the rounded number together, as one value of a category; or it can
-split epsilon between a report of the group and a report of the number.
+* A device reports the group and the rounded number together, as one value of a category.
+* A device splits epsilon between a report of the group and a report of the number.
 
 The figures are n times the variance of a group's mean, for n reports and a range of length 1, to
-first order. All groups have the same size. The noise variance is the largest of eleven: in each,
-everybody in the group gives the same answer. The total variance includes the random choice of
-people, if half of the group answers at each end of the range.
+first order. All groups have the same size. The noise variance is the largest of eleven cases. In
+each case, everyone in the group gives the same answer. The total variance includes the random
+choice of people, if half of the group answers at each end of the range.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ POINTS: Final = (2, 3, 5, 9)
 GROUPS: Final = (2, 4, 8, 32)
 EPSILONS: Final = ("0.5", "1", "2", "3", "4", "5", "6", "8")
 PARTS: Final = tuple(f"{part / 20:.2f}" for part in range(2, 19))
-"""If epsilon is split, the fractions of it to try for the report of the group."""
+"""The fractions of epsilon to try for the report of the group, if epsilon is split."""
 
 ANSWERS: Final = np.linspace(0.0, 1.0, 11)
 
@@ -53,7 +53,7 @@ def groups_of(number: int) -> Crossed:
 
 
 def of_pairs(groups: int, points: int, text: str) -> Variances:
-    """Return the variances if the group and the rounded number are reported as one category."""
+    """Return the variances of the group and rounded number as one category."""
     domain = MeanByGroup(groups_of(groups), RANGE, points=points)
     inverse = inverse_of(channel_for(domain, epsilon(text)))
     places = np.linspace(0.0, 1.0, points)
@@ -68,7 +68,7 @@ def of_pairs(groups: int, points: int, text: str) -> Variances:
 
 
 def of_split(groups: int, text: str) -> tuple[Variances, str]:
-    """Return the variances for the best split of epsilon, and the fraction spent on the group."""
+    """Return the variances for the best split of epsilon, and the group's fraction of epsilon."""
     splits = [(_split(groups, Decimal(text), Decimal(part)), part) for part in PARTS]
     return min(splits)
 
@@ -92,7 +92,7 @@ def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
 def _ratio(own: Floats | float, other: Floats | float, groups: int) -> float:
     """Return n times the variance of the ratio that estimates a group's mean.
 
-    It is computed from the mean squared residuals of reports from inside and outside the group.
+    The arguments are the mean squared residuals of reports from inside and outside the group.
     """
     return float(own + (groups - 1) * other) * groups
 

@@ -1,4 +1,4 @@
-"""The processor time that a worker spends on counting a request in its Prometheus metrics."""
+"""The processor time of a worker for counting a request in its Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ REQUEST = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/reports"}
 
 
 def measure_metrics() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
-
     def bare(_: object, __: object) -> Iterable[bytes]:
         return []
 

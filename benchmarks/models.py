@@ -1,13 +1,16 @@
-"""The quality of predictions by models that are learned from randomized reports, on public data.
+"""The quality of models that are learned from randomized reports, on public data.
 
-A model is tested on people who are held back: in each of several splits, a different quarter of all
-people. Devices are drawn from the others with replacement, so that more devices only reduce the
-noise. The range of a feature goes from the 2nd to the 98th percentile of the data set.
+Each of several splits holds back a different quarter of all people for the test. Devices are drawn
+from the others with replacement, so more devices only reduce the noise. The range of a feature goes
+from the 2nd to the 98th percentile of the data set.
 
-Reports are simulated faster than one by one. For products (the mechanism ``rotated-axes``), normal
-noise with the mechanism's variance is added to 128 blocks of reports. For crosses (the mechanism
-``crosses``), tallies are drawn from their exact distribution. One measurement of products is
-repeated with real reports.
+The simulation is faster than single reports:
+
+* For products (the mechanism ``rotated-axes``), normal noise with the mechanism's variance is added
+  to 128 blocks of reports.
+* For crosses (the mechanism ``crosses``), tallies are drawn from their exact distribution.
+
+One measurement of products is repeated with real reports.
 """
 
 from __future__ import annotations
@@ -57,8 +60,7 @@ CELLS = (
     ("digits", 10**5, "rotated-axes", (0.839, 0.891, 0.914)),
     ("digits", 10**6, "rotated-axes", (0.905, 0.920, 0.930)),
 )
-"""What is measured: the data set, devices, mechanism, and the target AUC at each of ``EPSILONS``.
-"""
+"""The measured cells: data set, devices, mechanism, and the target AUC at each of ``EPSILONS``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +72,6 @@ class Data:
 
 
 def measure_models() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     sets = {name: load() for name, load in SETS.items()}
     rows = [_row(sets[name], name, devices, mechanism, targets) for name, devices, mechanism, targets in CELLS]
     head = ("data", "without privacy", "devices", "mechanism", *(f"epsilon {epsilon}" for epsilon in EPSILONS))

@@ -13,7 +13,7 @@ from tests.support.devices.definitions import NEAREST, Toml, registry_text
 SIZES = ((16, 64), (128, 64), (256, 256), (1024, 64))
 """The numbers of prototypes, each with the length of their vectors.
 
-The last two are the largest that a registry may have.
+A registry may have at most the last two sizes.
 """
 
 SEED = 1
@@ -23,7 +23,6 @@ LIMIT_MS = 20.0
 
 
 def measure_nearest() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     generator, rows, slowest_ms = random.Random(SEED), [], 0.0  # noqa: S311 vectors, no answers of anybody
     for prototypes, length in SIZES:
         text = _registry(generator, prototypes, length)
@@ -58,7 +57,7 @@ def _search_ms(metric: Metric, vector: list[float]) -> float:
 
 
 class _NoCoins:
-    """Coins that cannot be drawn: the search for a prototype is not random."""
+    """Coins that cannot be drawn. The search for a prototype is not random."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)

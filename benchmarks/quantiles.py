@@ -52,7 +52,6 @@ class Cell(NamedTuple):
 
 
 def measure_quantiles() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     measured = {
         (epsilon, reports, make): [*_cells(make(requested(epsilon)), reports)]
         for epsilon, reports, make in product(EPSILONS, REPORTS, MECHANISMS)

@@ -1,4 +1,4 @@
-"""What an upload costs a relay: processor time, and memory while the relay holds the upload."""
+"""The cost of an upload for a relay: processor time, and memory while the relay waits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ SPARE_FILES = 100
 
 
 def measure_relay() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with (
         _open_files(HELD + SPARE_FILES),
@@ -84,7 +83,7 @@ def peak_bytes(pid: int) -> int:
 
 @contextlib.contextmanager
 def _open_files(number: int) -> Iterator[None]:
-    """Raise the limit on this process's open files to this number during the ``with`` block."""
+    """Raise this process's limit on open files during the ``with`` block."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number), hard))
     try:

@@ -22,5 +22,5 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def verdict(holds: bool, figure: str, goal: str) -> str:  # noqa: FBT001 reads as a sentence
-    """Return a line that states whether a figure meets its goal."""
+    """Return a line on whether a figure meets its goal."""
     return f"**{figure}** (wanted: {goal}{'' if holds else '; **missed**'})\n"

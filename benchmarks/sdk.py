@@ -58,7 +58,6 @@ print((time.perf_counter() - began_s) * 1000)
 
 
 def measure_sdk() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     requests_ms, sdk_ms = import_times()
     share = median(sdk_ms) / median(requests_ms)
     record_ms = record_times()
@@ -140,10 +139,11 @@ def _device(now: list[float]) -> Iterator[Telemetry]:
 
 
 def first_times() -> tuple[list[float], list[float], list[float]]:
-    """Measure the milliseconds of three calls.
+    """Measure the milliseconds of three calls:
 
-    They are the first `record` on a new device, the first `record` after a restart on a device with
-    a ledger, and a flush without a network.
+    * the first `record` on a new device;
+    * the first `record` after a restart on a device with a ledger;
+    * a flush without a network.
     """
     new_ms, known_ms, offline_ms = list[float](), list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
@@ -157,7 +157,7 @@ def first_times() -> tuple[list[float], list[float], list[float]]:
 
 
 def loop_times() -> tuple[list[float], list[float]]:
-    """Measure the milliseconds for which `record` and the async `arecord` block an event loop."""
+    """Measure the milliseconds that `record` and the async `arecord` block an event loop."""
     now = [1_795_176_000.0]
     with _device(now) as telemetry:
         telemetry.record("dark_mode", value=True)
@@ -181,5 +181,5 @@ async def _loop_times(telemetry: Telemetry, now: list[float]) -> tuple[list[floa
 
 
 def report_rates(kind: Kind, channel: Channel) -> list[float]:
-    """Measure, in five rounds, how many answers per second are encoded and perturbed."""
+    """Measure, in five rounds, the answers per second that are encoded and perturbed."""
     return [report_rate(kind, channel, 0.3) for _ in range(5)]

@@ -1,6 +1,6 @@
 """The collector with an additional route for empty POSTs.
 
-With it, uploads and empty POSTs are measured on the same server.
+Uploads and empty POSTs are then measured on the same server.
 """
 
 from __future__ import annotations

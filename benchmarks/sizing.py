@@ -1,4 +1,4 @@
-"""The hardware needed for a number of devices, computed from RESULTS.md for the page on sizing."""
+"""The hardware for a number of devices, computed from RESULTS.md for the page on sizing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ RESULTS: Final = Path(__file__).parent / "RESULTS.md"
 
 DEVICES: Final = (10**4, 10**6, 10**8, 10**9)
 PEAK: Final = 3
-"""The load at the busiest time, divided by the mean load of a day. It exceeds 1 because devices
-send while they are in use, at random times.
+"""The load at the busiest time, divided by the mean load of a day. Devices send at random times
+while they are in use.
 """
 
 LOAD: Final = 0.7
 """The fraction of a core's time that is planned for work.
 
-Latency is measured at this load. The rest is a reserve for the case that another server fails.
+Latency is measured at this load. The rest is a reserve for the failure of another server.
 """
 
 GATHER_S: Final = 5
@@ -37,7 +37,7 @@ REMEMBERED_DAYS: Final = {
     "week": 7 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
     "month": 31 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
 }
-"""The number of days for which the store keeps an upload id that arrives when a window begins.
+"""The number of days for which the store keeps an upload id from the beginning of a window.
 
 They are the window, the grace period after it, and one more day.
 """
@@ -64,10 +64,10 @@ class Figures:
 
     Attributes:
         worker_us: the processor time of a worker, in microseconds per upload of 4 reports.
-        bulk_reports: the reports that a worker counts per second of processor time, if uploads of 4
-            reports arrive in batches.
+        bulk_reports: the reports that a worker counts per second of processor time, for batches of
+            uploads of 4 reports.
         relay_us: the processor time of a relay, in microseconds per upload.
-        relay_kib: the memory of a relay, in KiB for each upload that it holds.
+        relay_kib: the memory of a relay, in KiB per upload that it holds.
         store_us: the processor time of a store, in microseconds per upload, if each write is on the
             disk before it is acknowledged (`fsync`).
         file_bytes: the number of bytes that an upload appends to the store's append-only file.
@@ -121,10 +121,7 @@ def needs() -> str:
 
 
 def needs_by(figures: Figures) -> str:
-    """Return the tables of the page, computed from measured figures.
-
-    One contains hardware needs by number of devices, and one the measured figures.
-    """
+    """Return two tables from measured figures: hardware by number of devices, and the figures."""
     heading = ("", *(f"{devices:,} devices" for devices in DEVICES))
     columns = [_needs(devices, figures) for devices in DEVICES]
     rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
@@ -133,7 +130,7 @@ def needs_by(figures: Figures) -> str:
 
 
 def _needs(devices: int, figures: Figures) -> dict[str, str]:
-    """Return the hardware needed if each of these devices sends one upload of 4 reports a day."""
+    """Return the hardware for devices that each send one upload of 4 reports a day."""
     peak = devices / DAY_S * PEAK
     ids = {kind: devices * days * figures.id_bytes for kind, days in REMEMBERED_DAYS.items()}
     return {

@@ -1,6 +1,6 @@
-"""What uploads cost on stores with different guarantees against losing them, and on a cluster.
+"""The cost of uploads on stores with different guarantees against loss, and on a cluster.
 
-Compare the figures only with each other, because all servers share one machine.
+All servers share one machine, so the figures can be compared only with each other.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Setting:
         stores: a client of each server, by the server's process id.
         per_s: the uploads per second in each round.
         store_us: the processor time of all servers in each round, in microseconds per upload.
-        file_bytes: the number of bytes that each upload appends to its server's append-only file,
-            in each round.
+        file_bytes: the number of bytes that each upload appends to the append-only file, in each
+            round.
 
     """
 
@@ -51,7 +51,6 @@ class Setting:
 
 
 def measure_stores() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
@@ -146,7 +145,7 @@ def on_cluster(folder: Path) -> Iterator[Setting]:
 
 @contextlib.contextmanager
 def server(folder: Path, port: int, settings: dict[str, str]) -> Iterator[tuple[int, Any]]:
-    """Run a store on a port; yield its process id and a client."""
+    """Run a store on a port. Yield its process id and a client."""
     folder.mkdir(parents=True)
     own = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder), "logfile": str(folder / "log")}
     words = (word for name, value in (settings | own).items() for word in (f"--{name}", *value.split(" ")))

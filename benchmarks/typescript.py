@@ -22,9 +22,8 @@ CHANNELS: Final = {"randomized response": 300, "k-ary, 32": 300, "projective geo
 """The goal: the minimum number of answers, in thousands, that a core perturbs per second."""
 
 MOST_OF_BARE: Final = 2.5
-"""The goal for the median time of `record` in Chromium.
-
-It is this many times the median time of a bare durable write in the same run.
+"""The goal for the median time of `record` in Chromium, divided by the median time of a bare
+durable write in the same run.
 """
 
 MOST_MS: Final = 5.0

@@ -21,8 +21,8 @@ LENGTH = 16
 EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
-"""The number of random rotations from which each device draws one. Real registries have more, so
-that the choice of rotations affects the error less.
+"""The number of random rotations. Each device draws one. Real registries have more rotations, so
+their choice affects the error less.
 """
 
 ROUNDS = 120
@@ -87,7 +87,7 @@ def _held(  # noqa: PLR0917 a population, and what is asked of it
 ) -> Iterator[list[bool]]:
     """Yield, for each tally, whether each interval contains the true value.
 
-    The intervals of the coordinates come first, then those of weighted sums.
+    The intervals of the coordinates come first, then the intervals of weighted sums.
     """
     vectors = [lifted([round(0.999999 * UNIT * size) for size in point], metric.channel.inputs) for point in points]
     encoded = np.array(vectors, float)

@@ -1,8 +1,8 @@
 """Other mechanisms for unit vectors, implemented from their papers for comparison.
 
 Each function takes directions, shape (n, d). For each direction, it simulates one private report,
-and returns an unbiased estimate of the direction. The functions use numpy's random numbers, and are
-for measurement only.
+and returns an unbiased estimate. The functions use numpy's random numbers, and are for measurement
+only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PILOT = 16
 def cap_gain(epsilon: float, edge: float) -> float:
     """Return the expected component, along the device's vector, of a report of PrivUnitG.
 
-    A report is in the cap if this component is above the edge, which is a quantile of the normal
+    A report is in the cap if this component is above the edge. The edge is a quantile of the normal
     distribution.
     """
     share = 1 - NORMAL.cdf(edge)
@@ -46,7 +46,7 @@ def _keep(epsilon: float, share: float) -> float:
 
 
 def best_edge(epsilon: float) -> float:
-    """Return the edge of the cap for which the error of PrivUnitG is smallest."""
+    """Return the edge of the cap with the smallest error of PrivUnitG."""
     return max((step / 500 for step in range(STEPS)), key=lambda edge: cap_gain(epsilon, edge))
 
 
@@ -60,7 +60,7 @@ def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generat
 
     "Optimal algorithms for mean estimation under local privacy". The report is a random normal
     vector. With a certain probability, its component along the device's direction is drawn from the
-    values above the edge, otherwise from those below.
+    values above the edge. Otherwise, it is drawn from the values below.
     """
     edge = best_edge(epsilon)
     share = 1 - NORMAL.cdf(edge)
@@ -78,8 +78,8 @@ def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generato
     """Duchi, Jordan & Wainwright 2018, section 4.2.3.
 
     "Minimax optimal procedures for locally private estimation". The report is a random direction.
-    With a certain probability, it is drawn from the hemisphere around the vector, otherwise from
-    the opposite hemisphere.
+    With a certain probability, it is drawn from the hemisphere around the vector. Otherwise, it is
+    drawn from the opposite hemisphere.
     """
     devices, length = directions.shape
     normal = generator.normal(size=directions.shape)
@@ -96,9 +96,9 @@ def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Gen
     """SQKR: Chen, Kairouz & Ozgur 2020, section 3.
 
     "Breaking the communication-privacy-accuracy trilemma". The device computes the Kashin
-    representation of its vector, and rounds each of its numbers at random to the positive or the
-    negative level. Of these signs, as many as ``bits``, at publicly drawn places, are reported
-    together, by randomized response with 2**bits values.
+    representation of its vector, and rounds each number at random to the positive or the negative
+    level. It reports ``bits`` of these signs, at publicly drawn places, by randomized response with
+    2**bits values.
     """
     devices, length = directions.shape
     frame = _Frame(length, generator)
@@ -127,7 +127,7 @@ def _another(signs: Floats, generator: np.random.Generator) -> Floats:
 class _Frame:
     """A tight frame for vectors of length d: d rows of a Hadamard transform with random signs.
 
-    The rows have N numbers, where N is the smallest power of two that is at least 2 d.
+    The rows have N numbers. N is the smallest power of two that is at least 2 d.
     """
 
     def __init__(self, length: int, generator: np.random.Generator) -> None:
@@ -146,11 +146,9 @@ class _Frame:
         return vectors
 
     def representation(self, vectors: Floats) -> tuple[float, Floats]:
-        """Return a level, and the Kashin representation of vectors.
+        """Return a level, and the Kashin representation of vectors (Lyubarsky & Vershynin 2010).
 
         The level is a bound on the absolute value of all numbers of the representation.
-
-        Source: Lyubarsky & Vershynin 2010.
         """
         shrink, share = _parameters(len(self._rows))
         return self.level(shrink, share), self.truncated(vectors, shrink, share)[1]
@@ -162,8 +160,8 @@ class _Frame:
     def truncated(self, vectors: Floats, shrink: float, share: float) -> tuple[float, Floats]:
         """Return the norm of the largest remainder, and the representation of vectors.
 
-        In each round, the remainder of a vector is represented by numbers that are truncated to a
-        bound. What the truncation cuts off is the remainder for the next round.
+        Each round represents the remainder of a vector by numbers that are truncated to a bound.
+        The cut-off part is the remainder for the next round.
         """
         most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
         longest = 1.0
@@ -177,7 +175,7 @@ class _Frame:
 
 @lru_cache
 def _parameters(length: int) -> tuple[float, float]:
-    """Return the parameters with the smallest level, if random vectors then leave no remainder."""
+    """Return the parameters with the smallest level that leave no remainder of random vectors."""
     generator = np.random.default_rng(length)
     frame, normal = _Frame(length, generator), generator.normal(size=(PILOT, length))
     pilot = normal / np.linalg.norm(normal, axis=1, keepdims=True)

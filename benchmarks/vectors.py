@@ -1,4 +1,4 @@
-"""Means of vectors: the error next to that of other mechanisms, the intervals, and the time."""
+"""Means of vectors: the error in comparison with other mechanisms, the intervals, and the time."""
 
 from __future__ import annotations
 
@@ -29,19 +29,17 @@ SEED = 1
 EPSILONS = (0.5, 1, 2, 4, 8)
 LENGTHS = (16, 128, 1000)
 DEVICES = 50
-"""The number of reports in a tally. Each tally is for another window, which has its own rotations.
-"""
+"""The number of reports in a tally. Each tally is for another window with its own rotations."""
 
 TALLIES = {16: 600, 128: 200, 1000: 40}
 BY_WIRE = 10
-"""For this number of tallies, simulated devices make uploads, which are counted as by a collector.
-"""
+"""The number of tallies that are counted from uploads of simulated devices, as by a collector."""
 
 OTHERS, OTHERS_OF_SQKR = 2000, 100
-"""The numbers of reports for other mechanisms, whose estimates are averaged report by report."""
+"""The numbers of reports for other mechanisms. Their estimates are averaged report by report."""
 
 LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
-"""For ranges of dimensions, the maximum ratio of this project's error to that of PrivUnitG."""
+"""For ranges of dimensions, the maximum ratio of this project's error to PrivUnitG's error."""
 
 FARTHEST = 4
 """The largest of 30 normal numbers exceeds this number of standard errors in one of 500 runs.
@@ -56,12 +54,12 @@ ID = "0" * 32
 
 
 class _Ratio(NamedTuple):
-    """The ratio of this project's error to that of PrivUnitG, for one dimension of vectors.
+    """The ratio of this project's error to PrivUnitG's error, for one dimension of vectors.
 
     Attributes:
         dimension: the length of the vectors.
         computed: the ratio according to formulas.
-        deviation: the largest distance of a measured ratio from it, in standard errors.
+        deviation: the largest distance of a measured ratio from ``computed``, in standard errors.
 
     """
 
@@ -71,7 +69,6 @@ class _Ratio(NamedTuple):
 
 
 def measure_vectors() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     generator = np.random.default_rng(SEED)
     rows, ratios = [], []
     for length, epsilon in product(LENGTHS, EPSILONS):
@@ -99,8 +96,8 @@ def measure_vectors() -> str:
 def _limits(ratios: list[_Ratio]) -> str:
     """Return two verdicts as text.
 
-    They state whether the computed ratios are within the limits, and whether the measured ratios
-    agree with the computed ones.
+    The first is whether the computed ratios are within the limits. The second is whether the
+    measured ratios agree with the computed ratios.
     """
     lines = []
     for least, most, limit in LIMITS:
@@ -183,7 +180,7 @@ def _error(metric: Metric, number: int, generator: np.random.Generator, judged_b
 
 
 def _judged(metric: Metric, window: str, vectors: Floats, registry: Registry) -> Counts:
-    """Return a tally, counted as a collector does from uploads of devices with these vectors."""
+    """Return a tally that a collector counts from uploads of devices with these vectors."""
     now_s, counts = Window.parse(window).starts_at, np.zeros(metric.channel.symbols, np.int64)
     for vector in vectors.tolist():
         upload = read_upload(_reported(metric, vector, window))

@@ -17,15 +17,15 @@ from tests.support.services.processes import RunningCollector, cpu_seconds, free
 ROUNDS = 4
 UPLOADS = 1500
 CORES = 4
-"""The cores needed for two workers, the store and the senders. With fewer cores, two workers are no
-faster than one.
+"""The cores for two workers, the store and the senders. With fewer cores, two workers are no faster
+than one.
 """
 
 GOAL = 1.7
 
 RATE_PER_S = 500.0
-"""The uploads per second for each worker. At this rate, two cores are enough for two workers,
-the store and the senders.
+"""The uploads per second for each worker. At this rate, two cores are enough for two workers, the
+store and the senders.
 """
 
 UNBOUND = float("inf")
@@ -46,7 +46,6 @@ class Figures:
 
 
 def measure_workers() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     registry = Registry.load(REGISTRY)
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name:
         folder = Path(name)
@@ -105,7 +104,7 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return a text on how many times as many uploads two workers process as one.
+    """Return a text on the ratio of the uploads of two workers to the uploads of one.
 
     With too few cores, this ratio is computed from processor times instead.
     """

@@ -1,7 +1,7 @@
 """Writes the trees of `docs/concepts/architecture.md`: ``python -m tools.architecture``.
 
-The order of a package's folders comes from the package's import contract, and the text about each
-folder from the folder's docstring.
+The package's import contract determines the order of its folders. The text about each folder is
+from its docstring.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tools.import_graph import PACKAGES, ROOT, syntax
 PAGE: Final = ROOT / "docs" / "concepts" / "architecture.md"
 BEGIN, END = "<!-- {name}: written by make architecture -->", "<!-- end of {name} -->"
 NESTED: Final = {"client_sdk": "protocol"}
-"""The only folder whose subfolders the trees list, too."""
+"""The only folder with subfolders in the trees."""
 
 
 def layers(container: str) -> list[list[str]]:
-    """Return the layers of a package, from top to bottom, as its import contract lists them."""
+    """Return the layers in a package's import contract, from top to bottom."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (contract,) = (each for each in contracts["contracts"] if each.get("containers") == [container])
     return [[name.strip(" ()") for name in re.split(r"[|:]", layer)] for layer in contract["layers"]]

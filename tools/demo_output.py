@@ -1,6 +1,6 @@
 """Puts the output of the demo into the README: ``python -m tools.demo_output [FILE]``.
 
-FILE contains the output of ``examples/health/demo.py``. Without it, the demo is run.
+FILE contains the output of ``examples/health/demo.py``. Without FILE, the demo is run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ END: Final = "<!-- end of demo -->\n"
 
 
 def shown(output: str) -> str:
-    """Return the demo's output as the README shows it: without the lines that name a folder."""
+    """Return the demo's output for the README, without the lines that name a folder."""
     return output.partition("\nThe same as a page: ")[0].strip("\n") + "\n"
 
 
@@ -29,7 +29,7 @@ def block() -> str:
 
 
 def shape(output: str) -> list[str]:
-    """Return the lines of an output without what differs between runs, such as numbers."""
+    """Return the lines of an output without numbers and other differences between runs."""
     lines = (re.sub(r"\s+misses$", "", line) for line in output.splitlines())
     return [" ".join(re.sub(r"-?\d[\d,.]*", "#", line).split()) for line in lines]
 

@@ -35,7 +35,7 @@ def fetched(package: str, files: dict[str, dict[str, str]]) -> dict[str, bytes]:
 
 
 def checked(packed: tarfile.TarFile, path: str, sha256: str) -> bytes:
-    """Return one file of a package. Exit if its digest is not that of the reviewed file."""
+    """Return one file of a package. Exit if its digest differs from ``sha256``."""
     member = packed.extractfile(f"package/{path}")
     content = member.read() if member else b""
     if hashlib.sha256(content).hexdigest() != sha256:

@@ -2,9 +2,9 @@
 
     python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
 
-The first of these programs that works is used. pip runs inside the build. It gets this machine's
-pip configuration as build secrets, which no image contains, because this machine may need a certain
-package index or certificate.
+The first working program is used. pip runs inside the build, and may need this machine's package
+index or certificate. The build gets this machine's pip configuration as build secrets, which no
+image contains.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def version() -> str:
 
 
 def pip_secrets(folder: Path) -> Iterator[str]:
-    """Write this machine's pip configuration to a folder; yield build options that pass it on."""
+    """Write this machine's pip configuration to a folder, and yield build options for it."""
     settings = pip_settings()
     lines = [f"{name} = {value}" for name in PASSED if (value := within_a_build(settings.get(name, "")))]
     if certificate := settings.get("cert"):
@@ -80,7 +80,7 @@ def pip_secrets(folder: Path) -> Iterator[str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return pip's settings on this machine; {} if this Python has no pip.
+    """Return pip's settings on this machine, or {} if this Python has no pip.
 
     Environment variables override settings from files.
     """
@@ -92,7 +92,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def within_a_build(value: str) -> str:
-    """Return a setting without those of its values that are folders of this machine."""
+    """Return a setting without folders of this machine."""
     return " ".join(word for word in value.split() if not word.startswith(("file:", "/")))
 
 

@@ -1,10 +1,11 @@
 """The imports of the three packages, read from their source.
 
-``from package import name`` counts as an import of the module ``package.name`` if this module
-exists; otherwise, as an import of ``package``. Imports only for type checkers, under ``if
-TYPE_CHECKING``, do not count. Lazy imports within a function do count, and so do imports of modules
-by constant names: ``import_module("package.name")``, ``__import__("package.name")``, and
-``"package.name:callable"``.
+* ``from package import name`` counts as an import of the module ``package.name`` if this module
+  exists. Otherwise, it counts as an import of ``package``.
+* Imports for type checkers, under ``if TYPE_CHECKING``, do not count.
+* Lazy imports within a function count.
+* Imports by constant names count: ``import_module("package.name")``,
+  ``__import__("package.name")``, and ``"package.name:callable"``.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Import(NamedTuple):
 
     Attributes:
         source: the importing module.
-        target: the module that is imported, or from which a name is imported.
-        name: the imported name; empty if the whole module is imported.
+        target: the module that is imported, or that a name is imported from.
+        name: the imported name. Empty if the whole module is imported.
         line: the line number in the source file.
         is_lazy: whether it is within a function or a class.
 
@@ -48,7 +49,7 @@ class Import(NamedTuple):
 
 @cache
 def files() -> Mapping[str, Path]:
-    """Return the source file of each module by its dotted name; for a package, ``__init__.py``."""
+    """Return the source file of each module by dotted name, ``__init__.py`` for a package."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     return {module_of(path): path for path in paths}
 
@@ -66,7 +67,7 @@ def syntax(path: Path) -> ast.Module:
 
 @cache
 def imports() -> tuple[Import, ...]:
-    """Return every import of one module of the packages by another."""
+    """Return all imports between modules of the packages."""
     return tuple(each for imported in _imports_by().values() for each in imported)
 
 
@@ -81,10 +82,10 @@ def graph() -> Mapping[str, frozenset[str]]:
 
 @cache
 def imports_by_name(module: str) -> frozenset[str]:
-    """Return the modules that a module imports, or that define a name which it imports.
+    """Return the modules that a module imports, and the modules that define an imported name.
 
-    For instance, if a module imports a name from a package, and the package imported it from one of
-    its modules, the result contains both the package and that module.
+    For example, a package may import a name from one of its modules. If another module imports this
+    name from the package, the result contains the package and the defining module.
     """
     return frozenset(_behind(each.target, each.name) for each in _imports_by()[module]) | graph()[module]
 
@@ -95,10 +96,10 @@ def _imports_by() -> Mapping[str, tuple[Import, ...]]:
 
 
 def longest_chain() -> list[str]:
-    """Return the longest chain of modules, each of which imports the next.
+    """Return the longest chain of modules. Each module imports the next.
 
     Raises:
-        graphlib.CycleError: if the imports have a cycle; the error names it.
+        graphlib.CycleError: if the imports have a cycle. The error names it.
 
     """
     chains: dict[str, list[str]] = {}
@@ -123,7 +124,7 @@ def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
 
 
 def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
-    """Yield each import of a module whose name is a constant text: module, name and line number."""
+    """Yield the module, name and line number of each import by a constant text."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(
@@ -156,6 +157,6 @@ def _taken_from() -> Mapping[tuple[str, str], str]:
 
 
 def _behind(module: str, name: str) -> str:
-    """Return the module that defines a name, which other modules may import and re-export."""
+    """Return the module that defines a name. Other modules may re-export the name."""
     target = _taken_from().get((module, name))
     return module if target is None else _behind(target, name)

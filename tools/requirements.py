@@ -2,9 +2,9 @@
 
     python -m tools.requirements
 
-For each type of processor, pip resolves the optional dependencies (extras) of `pyproject.toml`
-within `constraints.txt`, as it does in the images. The files name no package index, because the
-wheels are the same on every index.
+pip resolves the optional dependencies (extras) of `pyproject.toml` within `constraints.txt`, for
+each type of processor. The images use the same method. The wheels are the same on every index, so
+the files name no package index.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ GLIBC: Final = 36
 """The minor version of glibc in the images (Debian 12). Wheels for older versions also run."""
 
 OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
-"""Requirements that apply only to older releases of Python 3.11, such as Debian's. pip resolves for
-this machine's release of Python, and therefore misses them.
+"""Requirements of older releases of Python 3.11, such as Debian's. pip misses them because it
+resolves for this machine's release of Python.
 """
 
 HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"
@@ -68,7 +68,7 @@ def page(name: str) -> str:
 
 
 def resolved(needed: list[str], processor: str) -> list[dict[str, Any]]:
-    """Return what pip reports on each wheel that it would install on a type of processor."""
+    """Return pip's report on each wheel that it would install on a type of processor."""
     platforms = [f"manylinux_2_{minor}_{processor}" for minor in range(GLIBC, 16, -1)] + [f"manylinux2014_{processor}"]
     with tempfile.TemporaryDirectory() as folder:
         options = ["--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:", "--target", folder]

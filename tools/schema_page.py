@@ -83,7 +83,7 @@ def schema(name: str = "report") -> dict[str, Any]:
 
 
 def _used(node: Any, definitions: Mapping[str, Any]) -> set[str]:  # noqa: ANN401 any part of a schema
-    """Return the names of the definitions to which a part of a schema refers, also indirectly."""
+    """Return the names of the definitions that a part of a schema uses, also indirectly."""
     used: set[str] = set()
     parts = [node]
     while parts:

@@ -1,6 +1,6 @@
 """Takes the annotated picture of a report's page: ``python -m tools.screenshots``.
 
-The report is about simulated devices, which answer differently after a release.
+The simulated devices in the report answer differently after a release.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def taken(html: str) -> bytes:
 
 
 def optimized(picture: bytes) -> bytes:
-    """Return the picture with fewer colors, which takes fewer bytes."""
+    """Return the picture with fewer colors and therefore fewer bytes."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as image:
         image.convert("RGB").quantize(COLORS).save(small, "PNG", optimize=True)

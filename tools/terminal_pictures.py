@@ -46,7 +46,7 @@ def written() -> Iterator[tuple[Path, str]]:
 
 
 def shown(columns: int) -> str:
-    """Return what ``report`` prints on a color terminal with this number of columns."""
+    """Return the output of ``report`` on a color terminal with this number of columns."""
     primary, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     command = [sys.executable, "-m", "estimator", "report", "--registry", str(HEALTH / "metrics.toml")]

@@ -15,7 +15,7 @@ TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<
 
 
 def listed() -> dict[str, str]:
-    """Return, for each module of the trusted core, what it guarantees, in the order of reading.
+    """Return the guarantee of each module of the trusted core, in the order of reading.
 
     A module is named by its path within the package.
     """
@@ -24,12 +24,12 @@ def listed() -> dict[str, str]:
 
 
 def most_lines() -> int:
-    """Return the maximum number of lines that all modules of the core may have together."""
+    """Return the maximum total number of lines of the core's modules."""
     return int(tomllib.loads(LIST.read_text(encoding="utf-8"))["most_lines"])
 
 
 def lines_of(module: str) -> int:
-    """Return the number of a module's lines, docstrings included."""
+    """Return the number of a module's lines, including docstrings."""
     return len((PACKAGE / module).read_text(encoding="utf-8").splitlines())
 
 

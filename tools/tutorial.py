@@ -31,9 +31,9 @@ class Block(NamedTuple):
     """A block of code on a page.
 
     Attributes:
-        language: the block's language: ``sh``, ``python``, ``toml``, ``csv``.
+        language: the block's language: ``sh``, ``python``, ``toml`` or ``csv``.
         text: the content.
-        file: the file to save the block to; empty if the block is run.
+        file: the file to save the block to. Empty if the block is run.
 
     """
 
@@ -52,7 +52,7 @@ def blocks(path: Path) -> Iterator[Block]:
 
 
 class Reader:
-    """A simulated reader, who works in a folder and has one shell open."""
+    """A simulated reader with a folder and an open shell."""
 
     def __init__(self, folder: Path) -> None:
         """Open the shell."""
@@ -75,7 +75,7 @@ class Reader:
     def run(self, text: str) -> str:
         """Run the lines of a block and return their output.
 
-        If the lines start a collector, wait until it is ready, as the tutorial tells readers to do.
+        If the lines start a collector, wait until it is ready, as the tutorial says.
 
         Raises:
             RuntimeError: if a command fails.
@@ -110,7 +110,7 @@ class Reader:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[Reader]:
-    """Yield a reader who works in a folder, and close the reader's shell afterwards."""
+    """Yield a reader who works in a folder. Close the reader's shell afterwards."""
     reader = Reader(folder)
     try:
         yield reader
@@ -121,12 +121,8 @@ def reading(folder: Path) -> Iterator[Reader]:
 def play(folder: Path, changes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Run the parts of the tutorial in a folder, each in a new shell.
 
-    Yield the commands and their output.
-
-    Args:
-        folder: the reader's folder.
-        changes: texts to replace in the saved files, each with its replacement.
-
+    Yield the commands and their output. ``changes`` maps texts in the saved files to their
+    replacements.
     """
     for page in PAGES:
         with reading(folder) as reader:

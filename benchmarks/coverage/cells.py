@@ -1,4 +1,4 @@
-"""The cells in which the coverage of intervals is measured: each is a setting and a population."""
+"""The cells of a coverage measurement. Each cell is a setting and a population."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from estimator.statistics.arrays import Counts, Floats
 Held = NDArray[np.bool_]
 
 ROUNDED: Final = 2.0**-40
-"""How far outside its interval a true value may be, as a fraction of the range.
+"""The allowed distance of a true value from its interval, as a fraction of the range.
 
 True values at an end of the range are sums of floats, which have rounding errors.
 """
 
 
 class Cell(NamedTuple):
-    """A setting and a population for which coverage is measured.
+    """A setting and a population for a coverage measurement.
 
     Attributes:
         setting: the mechanism, epsilon and number of reports, in words.
         population: the name of the population.
-        held: a function that takes a number of tallies to draw, and a generator. It returns, for
-            each tally and each interval, whether the interval contained the true value, shape
-            (draws, intervals).
+        held: a function from a number of tallies and a generator to booleans, shape (draws,
+            intervals). Each boolean states whether an interval contained the true value.
 
     """
 
@@ -47,7 +46,7 @@ class Figure:
         basis: the evidence for the interval's coverage: a proof, exact sums, or only this
             measurement.
         cells: the cells to measure.
-        draws: the number of tallies drawn for each cell in the first measurement.
+        draws: the number of tallies per cell in the first measurement.
 
     """
 
@@ -61,7 +60,7 @@ class Figure:
 def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generator) -> Counts:
     """Return random tallies, shape (draws, symbols).
 
-    ``law`` contains the probability of each symbol in a report of a randomly drawn person.
+    ``law`` contains the probability of each symbol in a report of a random person.
     """
     likely = np.maximum(law, 0.0)
     return generator.multinomial(reports, likely / likely.sum(), size=draws)

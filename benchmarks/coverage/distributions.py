@@ -69,7 +69,7 @@ class Truth(NamedTuple):
         return cls(at_most, at_most - alike, people)
 
     def within(self, firsts: Places, lasts: Places) -> Floats:
-        """Return the true shares of ranges, each from one grid point to another, both included."""
+        """Return the true shares of ranges between grid points, both ends included."""
         shares: Floats = self.at_most[lasts] - self.below[firsts]
         return shares
 
@@ -78,7 +78,7 @@ Compared = Callable[[TallyRanges, Truth], Held]
 
 
 def quantiles(tally: TallyRanges, truth: Truth) -> Held:
-    """Return, for each of the five quantiles, whether its interval contains the true value."""
+    """Return whether the interval of each of the five quantiles contains the true value."""
     lows, highs = np.array(quantile_intervals(tally, QUANTILES)).T
     return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
 
@@ -90,7 +90,7 @@ def whole_band(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def ranges(tally: TallyRanges, truth: Truth) -> Held:
-    """Return, for each of four ranges, whether its interval contains its true share."""
+    """Return whether the interval of each of four ranges contains the true share."""
     last = truth.at_most.size - 1
     firsts, lasts = (
         np.array([0, last // 4, last // 2, last // 6]),
@@ -100,7 +100,7 @@ def ranges(tally: TallyRanges, truth: Truth) -> Held:
 
 
 def bins(tally: TallyRanges, truth: Truth, family: int = 1) -> Held:
-    """Return, for each bin, whether the interval of its share contains the true share."""
+    """Return whether the interval of each bin contains the true share."""
     firsts = np.arange(truth.at_most.size - 1)
     return holds(*shares_of_ranges(tally, firsts, firsts + 1, family), truth.within(firsts, firsts + 1))
 

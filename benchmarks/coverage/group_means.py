@@ -35,16 +35,15 @@ METRICS: Final = {
 EPSILONS: Final = ("1", "3", "8")
 """The epsilons to measure.
 
-A device rounds its number to a point of a grid. With the first epsilon, the grid has two points;
-with the others, more.
+A device rounds its number to a grid. The grid has two points at the first epsilon, and more at the
+others.
 """
 
 
 def of_means(*, differences: bool) -> Iterator[Cell]:
-    """Yield the cells that measure groups' means or, with ``differences``, their differences.
+    """Yield the cells of groups' means or, with ``differences``, of their differences.
 
-    The numbers in the first group come from a population. The numbers in the other groups come from
-    its mirror image.
+    The numbers in the first group come from a population. The other groups use its mirror image.
     """
     for name, (metric, groups) in METRICS.items():
         for epsilon in EPSILONS:
@@ -63,7 +62,6 @@ def held_by(  # noqa: PLR0917 of one cell
     reports: int,
     differences: bool,  # noqa: FBT001 as of_means
 ) -> Callable[[int, np.random.Generator], Held]:
-    """Return the function that measures one cell."""
     domain = metric.rounded_for(requested(epsilon).odds)
     inverse = inverse_of(channel_for(domain, requested(epsilon), "auto"))
     on_grid = numbers.on_grid(domain.points)

@@ -1,6 +1,6 @@
-"""The coverage of intervals for shares within groups, for two metrics asked together.
+"""The coverage of intervals for shares within groups, for a pair of metrics.
 
-The shares among people who answered a metric at all are measured, too.
+Another measurement is about the shares among people who answered a metric at all.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ CROSSES: Final = {
 def of_groups(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of shares within groups or, with ``differences``, of their differences.
 
-    The answers in the first group come from a population. The answers in the other groups are the
-    same, shifted by one position.
+    The answers in the first group come from a population. The other groups use the same answers,
+    shifted by one position.
     """
     for name, (cross, groups) in CROSSES.items():
         for epsilon in ("1", "3", "8"):

@@ -1,7 +1,7 @@
 """The coverage of all intervals: ``python -m benchmarks coverage``.
 
-The coverage of an interval is how often it contains the true value. The results are written to
-RESULTS.md and to the page on coverage.
+The coverage of an interval is the probability that it contains the true value. The results are
+written to RESULTS.md and to the page on coverage.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
-"""For each kind of figure, this number of intervals with the lowest coverage is measured again.
-"""
+"""The number of intervals with the lowest coverage that are measured again, per kind of figure."""
 
 TIMES_AGAIN: Final = 10
 """The factor by which the second measurement uses more tallies."""
@@ -43,8 +42,7 @@ TIMES_AGAIN: Final = 10
 TIMES_AT_LAST: Final = 100
 """The factor by which a third measurement uses more tallies.
 
-It takes place if the lowest coverage still seems too low. The lowest of many coverages may be low
-by chance, which new tallies show.
+The lowest of many coverages may be low by chance. If it seems too low, new tallies decide.
 """
 
 WANTED: Final = 0.93
@@ -76,7 +74,7 @@ class Lowest(NamedTuple):
     """The interval with the lowest coverage in one cell.
 
     Attributes:
-        coverage: how often the interval contains the true value.
+        coverage: the fraction of tallies in which the interval contains the true value.
         cell: the cell.
         place: the position of the interval among those of a tally.
 
@@ -102,7 +100,7 @@ class Lowest(NamedTuple):
 def measure_coverage() -> str:
     """Measure the coverage, write the page on coverage, and return the section of RESULTS.md.
 
-    Each row of the page is written as soon as it is measured, because all rows together take hours.
+    All rows of the page together take hours, so each row is written as soon as it is measured.
     """
     measured = []
     for figure in FIGURES:

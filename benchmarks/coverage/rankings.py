@@ -1,7 +1,7 @@
 """The coverage of intervals for the AUC of a scale, and for the points of its ROC curve.
 
-People answer a metric with yes or no, together with a step of a scale. The AUC measures how well
-the steps rank people who say yes above people who say no.
+People answer with yes or no, together with a step of a scale. The AUC measures how well the steps
+rank people with yes above people with no.
 """
 
 from __future__ import annotations
@@ -36,17 +36,16 @@ PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
     "5% say yes": (0.05, lambda of_yes: of_yes[::-1]),
     "5% say yes, and all others are at the lowest step": (0.05, lambda _: LOWEST),
 }
-"""The share of yes, and a function that computes the steps of people who say no.
+"""The share of yes, and a function from the shares of the steps for yes to the shares for no.
 
-It takes the share of each step among people who say yes, and returns the shares among those who say
-no. Most of these functions reverse the order of the steps.
+Most of these functions reverse the order of the steps.
 """
 
 
 def of_rankings(*, points: bool) -> Iterator[Cell]:
-    """Yield the cells that measure the AUC or, with ``points``, the points of the ROC curve.
+    """Yield the cells of the AUC or, with ``points``, of the points of the ROC curve.
 
-    The steps of people who say yes come from a population.
+    The steps of people with yes come from a population.
     """
     for people in PEOPLE:
         for epsilon in ("1", "3", "8"):
@@ -64,7 +63,6 @@ def held_by(
     reports: int,
     points: bool,  # noqa: FBT001 as of_rankings
 ) -> Callable[[int, np.random.Generator], Held]:
-    """Return the function that measures one cell."""
     yes, no_of = PEOPLE[people]
     inverse = inverse_of(channel_for(SCALE, requested(epsilon), "auto"))
     of_yes = steps.in_bins(SCALE.first.size)
@@ -88,9 +86,9 @@ def held_by(
 
 
 def area(of_no: Floats, of_yes: Floats) -> float:
-    """Return the AUC: how often a yes is at a higher step than a no, with ties counted as half.
+    """Return the AUC: how often a yes is at a higher step than a no. Ties count one half.
 
-    The arguments are the shares of the steps among people who say no, and among those who say yes.
+    The arguments are the shares of the steps among people with no and with yes.
     """
     below = np.cumsum(of_no) - of_no / 2
     return float(of_yes @ below)
@@ -99,8 +97,8 @@ def area(of_no: Floats, of_yes: Floats) -> float:
 def curve(of_no: Floats, of_yes: Floats) -> Floats:
     """Return the points of the ROC curve, as a flat array.
 
-    For each step except the first, it contains two shares of people at or above the step: among
-    those who say no, and among those who say yes.
+    For each step except the first, the array contains two shares of people at or above the step:
+    among people with no, and among people with yes.
     """
     above = 1 - np.cumsum([of_no, of_yes], axis=1)[:, :-1]
     return above.T.ravel()

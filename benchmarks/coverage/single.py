@@ -88,10 +88,7 @@ def of_set_sizes() -> Iterator[Cell]:
 
 
 def of_shares(family: int = 1) -> Iterator[Cell]:
-    """Yield the cells of shares.
-
-    If ``family`` is above 1, intervals are simultaneous for so many figures.
-    """
+    """Yield the cells of shares. ``family`` is the number of simultaneous intervals."""
     for name, channel in CATEGORIES.items():
         for reports in REPORTS:
             for population, people in POPULATIONS.items():

@@ -52,7 +52,7 @@ WHO: Final = (OTHERS, SAME, OPPOSITE)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A simulated metric, and who gives which answers in each window.
+    """A simulated metric, and the people and their answers in each window.
 
     Attributes:
         metric: the metric.
@@ -112,8 +112,7 @@ class Survey:
 def of_changes() -> Iterator[Cell]:
     """Yield the cells of changes between two windows.
 
-    Either different people with the same distribution of answers report in the second window, or
-    the same people do.
+    In the second window, the same people report, or different people with the same distribution.
     """
     for (name, metric), (sizes, reports), who, population in product(METRICS.items(), SIZES.items(), WHO, HOSTILE):
         if who == OTHERS or len({*reports}) == 1:
@@ -122,7 +121,7 @@ def of_changes() -> Iterator[Cell]:
 
 
 def of_pooled() -> Iterator[Cell]:
-    """Yield the cells of pooled windows, in which the same people, or different people, answer."""
+    """Yield the cells of pooled windows, with the same people or different people."""
     for (name, metric), reports, who, population in product(METRICS.items(), (60, 1000), (SAME, OTHERS), HOSTILE):
         survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, who)
         yield Cell(

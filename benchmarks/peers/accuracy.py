@@ -1,7 +1,7 @@
 """The mean squared error of shares, by library, for the same answers of the same devices.
 
-Unbiased shares are compared, and shares after post-processing, which are at least 0 and add up to
-1.
+Two kinds of shares are compared: unbiased shares, and shares after post-processing. Post-processed
+shares are at least 0 and add up to 1.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 OUR_RUNS = 100
 PEERS_RUNS = 40
 SECONDS = 10.0
-"""After this number of seconds, no further run of another library's channel begins, provided that
-it has made five runs.
+"""After this number of seconds and at least five runs, no further run of another library's channel
+begins.
 """
 
 RAW = "raw"
@@ -94,7 +94,7 @@ class Errors:
 
 
 ErrorTable = dict[Cell, dict[str, Errors]]
-"""The errors by cell. For each cell, they are keyed by a name such as ``OUE, simplex``."""
+"""The errors by cell, and then by a name such as ``OUE, simplex``."""
 
 
 def accuracy_section(peers: Sequence[Peer]) -> str:
@@ -126,8 +126,8 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
 def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
     """Return the errors of this project's shares.
 
-    They are those of unbiased shares, of shrunken shares, of shares projected onto the simplex, and
-    of maximum-likelihood shares.
+    They are the errors of unbiased shares, of shrunken shares, of shares projected onto the
+    simplex, and of maximum-likelihood shares.
     """
     channel, counts = chosen(size, epsilon), zipf(size)
     inverse, sampler, generator = inverse_of(channel), sampler_of(channel), np.random.default_rng(11)
@@ -191,9 +191,9 @@ def _beside(cells: Sequence[Cell], ours: dict[Cell, Errors], others: ErrorTable)
 
 
 def judged(ratio: float, error: float) -> str:
-    """Return a verdict on the ratio of this project's error to that of another library.
+    """Return a verdict on the ratio of this project's error to another library's error.
 
-    It states whether the ratio is at most 1, within the uncertainty of the runs.
+    The verdict states whether the ratio is at most 1, within the uncertainty of the runs.
     """
     if ratio <= 1:
         return "yes"

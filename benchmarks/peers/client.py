@@ -1,4 +1,4 @@
-"""The reports per second that clients make from one value at a time, by library."""
+"""The reports per second of clients that make one report at a time, by library."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from benchmarks.peers.server import server_section
 
 
 def measure_peers() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     with running_peers() as (peers, missing):
         running = ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none"
         head = "## Peers\n\nThe other libraries, called *peers*, run in their own environments. "

@@ -1,6 +1,6 @@
-"""The peers: other libraries, to which this project is compared.
+"""The peers: other libraries that this project is compared with.
 
-Each has its own virtual environment, which is created once and then reused.
+Each peer has its own virtual environment, which is created once and then reused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COINS = {
     "multi-freq-ldpy": "Mersenne Twister, partly compiled",
     "opendp": "CSPRNG, exact, compiled Rust",
 }
-"""The name of every peer, and how it draws random numbers."""
+"""The name of every peer, and its source of random numbers."""
 
 
 class PeerError(Exception):
@@ -57,7 +57,6 @@ class Peer:
 
 
 def ask(process: subprocess.Popen[str], task: str, arguments: dict[str, object]) -> Any:
-    """Send a request to a process, and return the answer."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -94,7 +93,7 @@ def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
 
 @contextlib.contextmanager
 def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
-    """Run a peer's script. What it prints as errors goes to a file."""
+    """Run a peer's script. Its errors go to a file."""
     command = [str(python), "-m", f"benchmarks.peers.in_{name.replace('-', '_')}"]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(

@@ -1,6 +1,6 @@
-"""The script that runs multi-freq-ldpy 0.2.5 in a separate environment.
+"""Runs multi-freq-ldpy 0.2.5 in a separate environment.
 
-Run as `python -m benchmarks.peers.in_multi_freq_ldpy`.
+Command: `python -m benchmarks.peers.in_multi_freq_ldpy`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODULES = {"GRR": "GRR", "OUE": "UE", "SS": "SS", "OLH": "LH"}
 
 
 def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the library's functions for a channel: for the client, and for the server.
+    """Return the library's client and server functions for a channel.
 
     Both have the same arguments for all channels.
     """
@@ -61,7 +61,7 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Measure how many reports per second a client makes."""
+    """Measure the reports per second of a client."""
     return rate(oracle(channel)[0], [(value, inputs, epsilon) for value in values_of(inputs)], seconds)
 
 
@@ -76,10 +76,10 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 
 
 def support_counts(channel: str, values: list[int], inputs: int, epsilon: float) -> Floats:
-    """Perturb every value, and return how many reports support each value.
+    """Perturb every value, and return the number of reports that support each value.
 
-    The counts are those of the library, but computed faster, with numpy. Reports are added up in
-    batches, because the library stores each bit in 64 bits: a million bits take 8 MB.
+    The counts equal the library's counts, but numpy computes them faster. Reports are added up in
+    batches, because the library stores each bit in 64 bits. A million bits take 8 MB.
     """
     perturb, _ = oracle(channel)
     counts = np.zeros(inputs)
@@ -93,10 +93,11 @@ def support_counts(channel: str, values: list[int], inputs: int, epsilon: float)
 
 
 def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds: float) -> dict[str, Any]:
-    """Return the estimates of several runs.
+    """Return the estimates of several runs:
 
-    They are unbiased estimates; estimates that are clipped and rescaled, which is the library's
-    default; and estimates by the library's IBU.
+    * unbiased estimates;
+    * estimates that are clipped and rescaled, the library's default;
+    * estimates by the library's IBU.
     """
     estimators = import_module("multi_freq_ldpy.estimators.Histogram_estimator")
     inputs, reports = len(counts), sum(counts)

@@ -1,5 +1,4 @@
-"""The script that runs opendp 0.16 in a separate environment: `python -m
-benchmarks.peers.in_opendp`."""
+"""Runs opendp 0.16 in a separate environment: `python -m benchmarks.peers.in_opendp`."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ def flip(epsilon: float) -> float:
 
 
 def measurement(channel: str, inputs: int, epsilon: float) -> Any:
-    """Return opendp's object for a channel, after a check that its epsilon is as requested."""
+    """Return opendp's object for a channel. Its epsilon is checked."""
     dp, odds = library(), math.exp(epsilon)
     if channel == "bit vector":
         perturb = dp.m.make_randomized_response_bitvec(
@@ -41,7 +40,7 @@ def measurement(channel: str, inputs: int, epsilon: float) -> Any:
 
 
 def encoded(channel: str, inputs: int) -> list[Any]:
-    """Return values to report, in the form that opendp expects for this channel."""
+    """Return values to report, in opendp's form for this channel."""
     values = values_of(inputs)
     if channel == "bit vector":
         return [(1 << value).to_bytes(inputs // 8, "little") for value in values]
@@ -55,7 +54,7 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Measure how many reports per second a client makes."""
+    """Measure the reports per second of a client."""
     return rate(measurement(channel, inputs, epsilon), [(value,) for value in encoded(channel, inputs)], seconds)
 
 

@@ -1,5 +1,4 @@
-"""The script that runs pure-ldp 1.2.0 in a separate environment: `python -m
-benchmarks.peers.in_pure_ldp`."""
+"""Runs pure-ldp 1.2.0 in a separate environment: `python -m benchmarks.peers.in_pure_ldp`."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ import numpy as np
 from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
-"""The number of hash functions from which a device with FLH (fast local hashing) draws one."""
+"""The number of hash functions of FLH (fast local hashing). A device draws one of them."""
 
 SEED = 1
 SKETCH_HASHES = 16
@@ -42,7 +41,7 @@ def _same(value: int) -> int:
 
 
 def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], Any]]:
-    """Return pure-ldp's client for a channel, and a function that creates the server for it."""
+    """Return pure-ldp's client for a channel, and a function that creates its server."""
     oracles = import_module("pure_ldp.frequency_oracles")
     same: dict[str, Any] = {"epsilon": epsilon, "d": inputs, "index_mapper": _same}
     if channel == "HR":
@@ -76,7 +75,7 @@ def hello() -> str:
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Measure how many reports per second a client makes."""
+    """Measure the reports per second of a client."""
     perturbing, _ = pair(channel, inputs, epsilon)
     return rate(perturbing.privatise, [(value,) for value in values_of(inputs)], seconds)
 
@@ -118,8 +117,8 @@ def strings(method: str, epsilon: float, counts: dict[str, int], length: int, to
     """Return the most frequent strings that a protocol (PEM or SFP) finds, and its times.
 
     The times are seconds for each device, for each report at the server, and for the search. In
-    both protocols, devices report with Apple's CMS. With local hashing, which is the library's
-    default, a device of PEM would hash every prefix.
+    both protocols, devices report with Apple's CMS. With the library's default, local hashing, a
+    device of PEM would hash every prefix.
     """
     with_old_zeros()
     random.seed(SEED)
@@ -166,7 +165,7 @@ def _text(text: str) -> str:
 def with_old_zeros() -> None:
     """Make ``np.zeros(None)`` return a scalar, as in older versions of numpy.
 
-    pure-ldp makes this call, which raises an error since numpy 2.4.
+    pure-ldp makes this call. It raises an error since numpy 2.4.
     """
     zeros = np.zeros
     np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment,misc]

@@ -15,18 +15,12 @@ ONE_BIT_UP_TO: Final = 0.61
 
 
 def one_bit(epsilon: float) -> float:
-    """Return the largest variance, over all answers, of Duchi's one-bit mechanism.
-
-    It is that for an answer in the middle of the range.
-    """
+    """Return the largest variance of Duchi's one-bit mechanism, for an answer in the middle."""
     return 1 / math.tanh(epsilon / 2) ** 2
 
 
 def piecewise(epsilon: float) -> float:
-    """Return the largest variance, over all answers, of the piecewise mechanism.
-
-    It is that for an answer at an end of the range.
-    """
+    """Return the largest variance of the piecewise mechanism, for an answer at an end."""
     root = math.exp(epsilon / 2)
     return 4 * root / (3 * (root - 1) ** 2)
 

@@ -1,4 +1,4 @@
-"""The parts of this project that are compared with other libraries, the peers."""
+"""The parts of this project that are compared with other libraries (peers)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kind_of(inputs: int) -> Kind:
 def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
     """Measure reports per second in a Python loop, from an answer to its symbol.
 
-    Answers are uniformly distributed; numbers are floats.
+    Answers are uniformly distributed. Numbers are floats.
     """
     inputs, coins = channel.inputs, SystemCoins()
     samples = [float(each) if isinstance(each, Fraction) else each for each in kind.samples()]
@@ -46,16 +46,13 @@ def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:
     """Return estimated shares that are at least 0 and add up to 1.
 
-    Of all such shares, the estimator chooses those with the smallest expected squared error.
+    Of all such shares, the estimator chooses the shares with the smallest expected squared error.
     """
     reports = int(counts.sum())
     return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
 
 
 def zipf(inputs: int, devices: int = DEVICES) -> Counts:
-    """Return how many devices have each value, according to a Zipf(1.1) distribution.
-
-    The numbers are drawn with a fixed seed, so that they are the same in all measurements.
-    """
+    """Return the number of devices with each value, drawn from Zipf(1.1) with a fixed seed."""
     weights = 1 / np.arange(1, inputs + 1) ** 1.1
     return np.random.default_rng(inputs).multinomial(devices, weights / weights.sum())

@@ -19,8 +19,8 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The times of the authors' C++ program, by number of values: for randomized response with 32
-values, and for projective geometry with 1,024. These times are quoted, not measured.
+"""The times of the authors' C++ program, by number of values: randomized response with 32 values,
+and projective geometry with 1,024. These times are quoted, not measured.
 """
 
 CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
@@ -34,10 +34,10 @@ CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
     },
     "opendp": {32: (), 1024: (("bit vector", 10**4, 2000),)},
 }
-"""What is measured, by peer and by number of values.
+"""The measurements, by peer and by number of values.
 
-Each entry is a channel, the number of reports, and the number of different reports, which are
-repeated until there are enough.
+Each entry is a channel, the number of reports, and the number of different reports. The different
+reports are repeated until there are enough.
 """
 
 
@@ -109,7 +109,7 @@ def ours_s(channel: Channel, symbols: Counts) -> float:
 
 
 Others = dict[tuple[str, str], tuple[list[float], str]]
-"""By peer and channel: the seconds, and a description of what was measured."""
+"""By peer and channel: the seconds, and a description of the measurement."""
 
 
 def _answer_of(peers: Sequence[Peer], size: int, before: Others, *, first: bool) -> Others:

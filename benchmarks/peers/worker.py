@@ -1,7 +1,7 @@
-"""A loop that runs in another library's environment, and answers each request with a line of JSON.
+"""A loop in another library's environment that answers each request with a line of JSON.
 
-This module may import only the standard library, because the environment does not contain this
-project's dependencies.
+This module may import only the standard library, because the environment lacks this project's
+dependencies.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ Task = Callable[..., object]
 
 
 def serve(tasks: Mapping[str, Task]) -> None:
-    """Answer every request on standard input. A request ``{"task", "arguments"}`` gets
-    ``{"answer"}`` or ``{"error"}``.
+    """Answer every request on standard input.
+
+    A request ``{"task", "arguments"}`` gets ``{"answer"}`` or ``{"error"}``.
     """
     # output that a library prints must not be mistaken for an answer
     answers, sys.stdout = sys.stdout, sys.stderr
@@ -35,14 +36,14 @@ def serve(tasks: Mapping[str, Task]) -> None:
 
 
 def values_of(inputs: int) -> list[int]:
-    """Return 256 values to report, in an order in which values are repeated as late as possible."""
+    """Return 256 values to report, in an order that repeats values as late as possible."""
     return [(index * 97) % inputs for index in range(256)]
 
 
 def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], seconds: float) -> float:
     """Measure calls per second in a loop over the same few arguments.
 
-    One call before the loop lets the function prepare what later calls reuse.
+    A first call before the loop prepares what later calls reuse.
     """
     perturb(*calls[0])
     done = 0
@@ -57,16 +58,13 @@ def rate(perturb: Callable[..., object], calls: Sequence[tuple[Any, ...]], secon
 
 
 def repeated(drawn: Sequence[Any], reports: int) -> list[Any]:
-    """Repeat the drawn reports until there are as many as ``reports``.
+    """Repeat the drawn reports until there are ``reports`` of them.
 
-    A server needs as much time for repeated reports as for different ones.
+    A server needs the same time for repeated and for different reports.
     """
     return (list(drawn) * (reports // len(drawn) + 1))[:reports]
 
 
 def enough(run: int, runs: int, started: float, seconds: float) -> bool:
-    """Return whether to stop after a number of runs.
-
-    This is the case after all runs; or if the time is over, after the minimum number of runs.
-    """
+    """Return whether to stop: after all runs, or after `FEWEST_RUNS` if the time is over."""
     return run >= runs or (run >= FEWEST_RUNS and time.perf_counter() - started > seconds)

@@ -1,4 +1,4 @@
-"""How often words occur in Jane Austen's six novels, which are in the public domain.
+"""The frequencies of words in Jane Austen's six novels, which are in the public domain.
 
 Debian's package `r-cran-janeaustenr` has their text. `apt-get download` fetches the package into
 `build` without installing it. The repository contains no real answers of people.
@@ -20,9 +20,8 @@ BOOKS: Final = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
 FOLDER: Final = Path(__file__).parents[2] / "build" / PACKAGE
 
 LINE: Final = re.compile(rb"\x00(?:\x04\x00|\x00\x80)\x09(?=(....))", re.DOTALL)
-"""In a file written by R, these bytes precede the length of an ASCII or UTF-8 text, and the text.
-
-R Internals, section 1.8.
+"""In a file written by R, these bytes precede the length of an ASCII or UTF-8 text, and the text (R
+Internals, section 1.8).
 """
 
 
@@ -32,7 +31,7 @@ class CorpusError(Exception):
 
 @lru_cache(maxsize=1)
 def word_counts() -> Counter[str]:
-    """Return how often words of lower-case letters and inner apostrophes occur in all novels.
+    """Return the frequencies of words of lower-case letters and inner apostrophes in all novels.
 
     Raises:
         CorpusError: if the package cannot be fetched.
@@ -64,7 +63,7 @@ def _run(*command: str) -> None:
 def _texts(packed: bytes) -> list[bytes]:
     """Return the lines of all books.
 
-    In the package, each compressed block follows its length, which takes four bytes.
+    In the package, the length of each compressed block precedes the block, in four bytes.
     """
     lines = []
     while packed:

@@ -1,4 +1,4 @@
-"""The time and memory that a device needs for a text, and the estimator for a tally of texts."""
+"""The time and memory of a device for a text, and of the estimator for a tally of texts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def costs() -> str:
 
 
 def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
-    """Start a process that estimates the texts of a tally.
+    """Estimate the texts of a tally in a new process.
 
     Return its processor seconds, elapsed seconds and megabytes.
     """

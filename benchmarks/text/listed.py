@@ -1,7 +1,7 @@
-"""The coverage of intervals for found strings: how often they contain the true shares.
+"""The coverage of intervals for the shares of found strings.
 
-The estimator lists the strings that it finds in a tally. Enough lists are measured to distinguish a
-coverage of 93% from 95%.
+The estimator lists the strings that it finds in a tally. The number of lists is large enough to
+distinguish a coverage of 93% from 95%.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from estimator.discovery.texts import discover
 HELD: Final = 0.93
 POPULATIONS: Final = 20
 FIRST_SEED: Final = 1000
-"""The first seed. The populations of these seeds are used by no other measurement."""
+"""The first seed. No other measurement uses the populations of these seeds."""
 
 
 class Setting(NamedTuple):
-    """What is measured in one row of the table.
+    """One row of the table.
 
     Attributes:
         epsilon: the epsilon of the survey.
         cells: the approximate number of cells of each group of devices (see `surveys`).
         devices: the number of devices in each tally.
-        lists: the number of random tallies drawn from each population. Each gives one list of
+        lists: the number of random tallies from each population. Each tally gives one list of
             strings.
 
     """
@@ -79,9 +79,9 @@ def listed() -> str:
 
 
 def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return, for each interval, on which side of the true share it lies.
+    """Return the side of the true share on which each interval lies.
 
-    0 means that it contains the share, 1 that it lies above the share, and -1 below.
+    0 means that the interval contains the share. 1 means above the share, and -1 below.
     """
     population = random_strings(seed=seed)
     survey = Survey.asked(population, setting.epsilon, cells=setting.cells)

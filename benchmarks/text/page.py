@@ -1,4 +1,4 @@
-"""How many of the most frequent texts the estimator finds: ``python -m benchmarks text``."""
+"""The number of the most frequent texts that the estimator finds: ``python -m benchmarks text``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ HEADING: Final = (
 
 
 class Cell(NamedTuple):
-    """What was measured for one population, number of devices and epsilon.
+    """The measurements for one population, number of devices and epsilon.
 
     Attributes:
         population: the name of the population.
@@ -87,7 +87,6 @@ class Cell(NamedTuple):
 
 
 def measure_text() -> str:
-    """Run this benchmark, and return its section of RESULTS.md."""
     cells = []
     for cell in _cells():
         cells.append(cell)

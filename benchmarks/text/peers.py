@@ -19,7 +19,7 @@ from benchmarks.text.surveys import Survey
 LENGTH: Final = 6
 """The number of letters in a string.
 
-The library's protocols need this limit: SFP tries every possible fragment of a string, and PEM
+The library's protocols need this limit. SFP tries every possible fragment of a string, and PEM
 tries every possible prefix.
 """
 

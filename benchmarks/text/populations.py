@@ -1,4 +1,4 @@
-"""Populations of strings. All populations are generated; none contains texts of real users."""
+"""Populations of strings. All populations are generated. None contains texts of real users."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Population:
     Attributes:
         name: a description of the population.
         max_length: the maximum number of letters.
-        strings: all strings that any device has, the most frequent first.
-        shares: the share of each string, in falling order, with sum 1; shape (strings,).
+        strings: all strings of the devices, the most frequent first.
+        shares: the share of each string, in falling order, with sum 1, shape (strings,).
 
     """
 
@@ -37,13 +37,13 @@ class Population:
     shares: Floats
 
     def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
-        """Return the number of devices in a random sample that have each string."""
+        """Return the number of devices with each string in a random sample."""
         counts: Counts = generator.multinomial(devices, self.shares)
         return counts
 
 
 def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1) -> Population:
-    """Return strings that share no prefixes, which is the worst case of a search by prefixes.
+    """Return strings that share no prefixes, the worst case of a search by prefixes.
 
     Lengths and letters have a uniform distribution, and shares have a Zipf distribution.
     """

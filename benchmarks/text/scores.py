@@ -19,17 +19,17 @@ TOP: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How well the strings of a population were found in one tally.
+    """The result of a search for the strings of a population in one tally.
 
     Attributes:
-        f1: of the 32 most frequent strings, the fraction that is among the first 32 found strings.
+        f1: the fraction of the 32 most frequent strings that is among the first 32 found strings.
             This is the F1 score if strings missing from a shorter list count as misses.
         ncr: the normalized cumulative rank of the first 32 found strings (Wang, Li & Jha 2021,
             section 6). The most frequent string has 32 points, the next has 31, and so on. The
             score is the points of the found strings, divided by the points of all 32 strings.
         proved: the number of found strings. The estimator reports only strings that surely exist.
         false: the number of found strings that no device had.
-        held: the number of found strings that exist and whose interval contains their share.
+        held: the number of found strings that exist and have an interval that contains their share.
         unclear: the number of the population's strings that the estimator reports as unclear.
 
     """
@@ -64,7 +64,7 @@ def scored(texts: Texts, population: Population) -> Score:
 
 
 def f1_and_ncr(names: Sequence[str], population: Population) -> tuple[float, float]:
-    """Return ``f1`` and ``ncr`` for a list of strings, as `Score` explains them."""
+    """Return ``f1`` and ``ncr`` for a list of strings (see `Score`)."""
     worth = {string: TOP - place for place, string in enumerate(population.strings[:TOP])}
     hits = [worth[name] for name in names[:TOP] if name in worth]
     return len(hits) / TOP, sum(hits) / sum(worth.values())

@@ -1,7 +1,7 @@
-"""A survey that asks a population for texts, and its tallies, which are drawn at random.
+"""A survey that asks a population for texts, and its random tallies.
 
-Devices are divided into groups at random. In each group, a text is hashed to one of several cells,
-and a device reports symbols that probably support its cell.
+Devices are divided into groups at random. In each group, a text is hashed to one of several cells.
+A device reports symbols that probably support its cell.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ TEXT: Final[dict[str, Field]] = {
 """The definition of the metric, except max_length and epsilon."""
 
 WHOLE: Final = 10**6
-"""Up to this number of devices, whole tallies are drawn.
-
-This takes most of a second per million devices.
+"""Up to this number of devices, whole tallies are drawn. This takes most of a second per million
+devices.
 """
 
 
@@ -71,20 +70,20 @@ class Survey:
         return np.concatenate([self.sample(inputs, generator) for inputs in self._inputs(devices, generator)])
 
     def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return, for a random sample of devices, how many reports support each cell of each group.
+        """Return the number of reports that support each cell of each group, for a random sample.
 
-        For up to `WHOLE` devices, a tally is drawn, from which these numbers are computed. For more
-        devices, see `by_cell`.
+        For up to `WHOLE` devices, the numbers are computed from a random tally. For more devices,
+        see `by_cell`.
         """
         if devices <= WHOLE:
             return GroupTables.from_counts(_channel(self.metric), self.drawn(devices, generator))
         return self.by_cell(devices, generator)
 
     def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return the same numbers as `tables`, each drawn separately, without drawing a tally.
+        """Return the same numbers as `tables`, each drawn separately, without a tally.
 
-        Each number has its exact distribution. Only the correlation between the numbers of two
-        cells is lost, which is small for the mechanism's block design.
+        Each number has its exact distribution. Only the correlation between two cells is lost. This
+        correlation is small for the mechanism's block design.
         """
         law = cell_support(_channel(self.metric))
         own, other = float(law.support.own), float(law.support.other)
@@ -97,8 +96,8 @@ class Survey:
     def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
         """Return the number of devices in each cell of each group.
 
-        A device's group does not depend on its string. The devices with one string are therefore
-        divided among the groups by one multinomial draw.
+        A device's group does not depend on its string. One multinomial draw therefore divides the
+        devices with one string among the groups.
         """
         channel = _channel(self.metric)
         weights = np.array(channel.weights) / sum(channel.weights)
@@ -123,7 +122,7 @@ def _channel(metric: Metric) -> GroupedGeometry:
 def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64]:
     """Return the cells of all strings, shape (strings, groups), like `Text.cells_of`.
 
-    Calling `Text.cells_of` for each string would take seconds.
+    A call of `Text.cells_of` for each string would take seconds.
     """
     numbers = np.array([domain.number_of(text) for text in population.strings], dtype=object)
     columns = []

@@ -1,4 +1,4 @@
-"""The time and memory of a report on texts, if the tally has the maximum number of symbols."""
+"""The time and memory of a report on texts, for a tally with the maximum number of symbols."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import registry_text
 
 EPSILON: Final = 4
-"""Of the measured epsilons, the one at which the mechanism has the most symbols."""
+"""The measured epsilon with the largest number of symbols."""
 
 SIZES: Final = (10**4, 10**7)
 PROCESSES: Final = 5
@@ -79,7 +79,7 @@ def _line(registry: Registry, tally: Counts) -> str:
 
 
 def _reported(folder: Path) -> tuple[float, ...]:
-    """Start a process that writes the report.
+    """Write the report in a new process.
 
     Return its processor seconds, elapsed seconds and megabytes.
     """

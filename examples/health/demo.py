@@ -32,8 +32,8 @@ ANSWERS = HERE / "health.csv"
 
 DEVICES_AT_ONCE = 8
 DEVICES_AT_A_TIME = 16
-"""The number of devices that a process simulates between two reports of progress. It is large
-enough that reporting takes no time.
+"""The number of devices that a process simulates between two reports of progress. With fewer
+devices, the reports would take time.
 """
 
 DECIMALS = 3
@@ -56,7 +56,7 @@ Answers = Mapping[str, bool | str | float]
     help="The file for the report as a page.",
 )
 def main(devices: int | None, html: Path) -> None:
-    """Simulate one device for each person of year 1, and print estimates beside true values."""
+    """Simulate one device per person of year 1, and print estimates beside true values."""
     started_s = time.time()  # all devices use one instant, because midnight may pass while they report
     people = read_people()[:devices]
     token = secrets.token_urlsafe(16)
@@ -122,7 +122,7 @@ def collector(scratch: Path, token: str) -> Iterator[str]:
 
 
 def report_all(people: list[Answers], url: str, now_s: float) -> int:
-    """Simulate a device for each person; return how many reports were delivered."""
+    """Simulate a device for each person. Return the number of delivered reports."""
     with ProcessPoolExecutor(DEVICES_AT_ONCE) as pool:  # processes, because threads would share a single core
         reports = pool.map(partial(report, url, now_s), people, chunksize=DEVICES_AT_A_TIME)
         with click.progressbar(reports, length=len(people), label="devices report", file=sys.stderr) as bar:
@@ -130,7 +130,7 @@ def report_all(people: list[Answers], url: str, now_s: float) -> int:
 
 
 def report(url: str, now_s: float, answers: Answers) -> int:
-    """Record a person's answers on one device, send them, and return how many were delivered."""
+    """Record a person's answers on one device, and return the number of delivered reports."""
     with Telemetry(registry(), collector=url, data_dir=None, consent=True, clock=lambda: now_s) as telemetry:
         for metric, answer in answers.items():
             record(telemetry, metric, answer)
@@ -141,7 +141,7 @@ def report(url: str, now_s: float, answers: Answers) -> int:
 
 @cache
 def registry() -> Registry:
-    """Return the questions, which each process reads only once."""
+    """Return the metrics. Each process reads them only once."""
     return Registry.load(REGISTRY)
 
 
@@ -157,7 +157,7 @@ def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> Non
 
 
 def command(package: str, *arguments: str, **settings: str) -> str:
-    """Run a command of the project, and return its output. If it fails, exit with the error."""
+    """Run a command of the project, and return its output. If it fails, exit with its error."""
     done = subprocess.run(  # noqa: S603 this project's own command
         [sys.executable, "-m", package, *arguments],
         capture_output=True,
@@ -180,7 +180,7 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
-    """Print estimates beside true values, and how many intervals contain them."""
+    """Print estimates beside true values, and the number of intervals that contain them."""
     percent = round(100 * report["confidence"])
     click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent}% interval")
     held = []

@@ -1,6 +1,6 @@
-"""Writes ``tallies.ndjson``, in which the answers of each year form a closed window.
+"""Writes ``tallies.ndjson``, with a closed window for each year.
 
-Each answer is randomized by its question's mechanism.
+Each answer is randomized by the mechanism of its metric.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from estimator.rehearsal.ground_truth import read_csv
 HERE = Path(__file__).parent
 SEED = 7
 FIRST_DAY = 15
-"""Year 1 of the experiment becomes the window 2026-11-16, whose day is this number plus 1.
+"""The number of the day before 2026-11-16. Year 1 of the experiment becomes the window 2026-11-16.
 """
 
 
@@ -40,7 +40,7 @@ def main() -> None:
 def tallies(
     registry: Registry, rows: list[dict[str, str]], window: str, generator: np.random.Generator
 ) -> Iterator[dict[str, object]]:
-    """Yield the tally of each question. Each row represents a device."""
+    """Yield the tally of each metric. Each row represents a device."""
     with tempfile.TemporaryDirectory() as scratch:
         table = Path(scratch) / "answers.csv"
         with table.open("w", newline="", encoding="utf-8") as file:

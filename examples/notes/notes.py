@@ -1,4 +1,4 @@
-"""A program for notes on the command line, which asks its user for consent before it reports."""
+"""A program for notes on the command line. It asks the user for consent before it reports."""
 
 import json
 import os
@@ -21,7 +21,7 @@ TELEMETRY: dict[str, Any] = {
 
 
 def record(metric: str, answer: object) -> None:
-    """Ask the user for consent unless the user has already decided, and record an answer."""
+    """Record an answer. Ask the user for consent unless the user has already decided."""
     decision = consent.ask(**TELEMETRY, variable="NOTES_TELEMETRY")
     with Telemetry(**TELEMETRY, consent=decision, sender="process") as telemetry:  # sends after the command
         telemetry.record(metric, answer)

@@ -1,6 +1,6 @@
 """Learns a logistic regression in rounds, from gradients that devices report privately.
 
-`features_of` and `gradient_of` run on the device, and `next_theta` runs on the analyst's machine.
+`features_of` and `gradient_of` run on the device. `next_theta` runs on the analyst's machine.
 `play` runs all three for the people of the health example. It draws reports from the mechanism's
 distribution instead of simulating devices:
 
@@ -37,9 +37,7 @@ STEP: Final = 8.0
 TEST_SHARE: Final = 0.3
 
 LEARNT_FROM: Final = 3000
-"""The number of rows from which devices are drawn. It is large enough for variety, and small
-enough for a fast simulation.
-"""
+"""The number of rows that devices are drawn from. It balances variety and speed."""
 
 SPLITS: Final = 3
 
@@ -49,8 +47,7 @@ Floats = npt.NDArray[np.float64]
 def features_of(row: Mapping[str, str]) -> list[float]:
     """Return a device's features, as numbers from -1 to 1 that are about 0 for most people.
 
-    The scales are guesses that were made before anybody answered. Like theta, they are part of the
-    app.
+    The scales are guesses from before the first answer. Like theta, they are part of the app.
     """
     health = row["self_rated_health"]
     numbers = [
@@ -86,7 +83,7 @@ def area(scores: Floats, labels: Sequence[bool]) -> float:
 
 
 def people(seed: int) -> tuple[list[tuple[list[float], bool]], list[tuple[list[float], bool]]]:
-    """Return the features and labels of the people to learn from, and those of the test."""
+    """Return the features and labels of the people for training, and of those for the test."""
     with PEOPLE.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["physical_limitation"]]
     persons = sorted({row["person"] for row in rows})
@@ -133,7 +130,7 @@ def reported_mean(
     number: int,
     generator: np.random.Generator,
 ) -> list[float]:
-    """Return the mean that a report estimates if ``counts[i]`` devices recorded gradient i."""
+    """Return the estimated mean if ``counts[i]`` devices recorded gradient i."""
     metric, window = registry.metric(METRIC), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
     channel = metric.channel.in_window(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors

@@ -1,7 +1,7 @@
 """A web service that operators install themselves, as an example of a long-running program.
 
-The installation counts as the device, and its operator as the user who consents. Each worker has a
-separate `Telemetry`, and all workers share one ledger.
+The installation is the device, and its operator is the user who consents. Each worker has a
+separate `Telemetry`. All workers share one ledger.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The data of the plots: exact variances of our channels, formulas for others, measurements.
-
-"Our" means that of this project.
-"""
+"""The data of the plots: exact variances, formulas for other mechanisms, and measurements."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ EPSILONS: Final = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 SIZES: Final = (2, 32, 1024)
 COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 FINE: Final = 1001
-"""The number of answers, evenly spaced over the range, among which the worst is sought."""
+"""The number of evenly spaced answers among which the worst answer is searched."""
 
 DEVICES: Final = (300, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED_PLAINLY: Final = 0.25
@@ -44,7 +41,7 @@ SPENDERS: Final = 1000
 OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
 
 OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
-"""Other mechanisms for means, each with a function that computes its variance from epsilon.
+"""Other mechanisms for means, each with a function from epsilon to its variance.
 
 The range of answers is -1 to 1 (Wang et al. 2019, section III).
 """
@@ -54,7 +51,7 @@ Supported = Callable[[int, float], tuple[float, float]]
 """A function that describes a mechanism for categories.
 
 Its arguments are the number of values and epsilon. It returns two probabilities: that a report
-supports the device's own value, and that it supports any given other value.
+supports the device's own value, and that a report supports any given other value.
 """
 
 
@@ -97,7 +94,7 @@ def share_variance(values: int, chances: tuple[float, float]) -> float:
 
 
 def our_share_variance(values: int, epsilon: float) -> float:
-    """Return the same variance for the channel that this project's ``auto`` selects."""
+    """Return the `share_variance` of the channel that ``auto`` selects."""
     domain = Category(tuple(map(str, range(values))))
     channel = channel_for(domain, RequestedEpsilon.parse(epsilon), "auto")
     squares = inverse_of(channel).squares(channel.inputs)
@@ -106,7 +103,7 @@ def our_share_variance(values: int, epsilon: float) -> float:
 
 
 def shares(values: int, epsilon: float) -> Row:
-    """Return a row of standard errors of a share: this project's, and those of other mechanisms."""
+    """Return a row of standard errors of a share, by mechanism."""
     variances = [our_share_variance(values, epsilon)]
     variances += [share_variance(values, chances(values, epsilon)) for chances in CLOSED_FORMS.values()]
     return str(values), f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
@@ -153,7 +150,7 @@ def measured() -> list[Row]:
 
 
 def tables() -> dict[str, list[Row]]:
-    """Return the content of each CSV file of a plot, with a header row, by the file's name."""
+    """Return the content of each plot's CSV file, with a header row, by file name."""
     head = ("values", "epsilon", "ours", *CLOSED_FORMS)
     return {
         "shares_by_epsilon.csv": [head, *(shares(size, epsilon) for size in SIZES for epsilon in EPSILONS)],
@@ -164,7 +161,7 @@ def tables() -> dict[str, list[Row]]:
 
 
 def excess() -> str:
-    """Return a sentence on how far our errors of shares exceed the smallest in the table."""
+    """Return a sentence on the excess of our errors of shares over the smallest in the table."""
     rows = [row for row in tables()["shares_by_epsilon.csv"][1:] if row[0] != "2"]
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1
@@ -175,7 +172,7 @@ def excess() -> str:
 
 
 def devices_table() -> str:
-    """Return the half-width of 95% intervals in points, by metric and number of devices."""
+    """Return a table of half-widths of 95% intervals in points, by metric and number of devices."""
     rows = {
         "yes or no, epsilon 1": our_share_variance(2, 1.0),
         "yes or no, epsilon 2": our_share_variance(2, 2.0),

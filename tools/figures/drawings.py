@@ -32,7 +32,7 @@ YES: Final = 300
 """The number of people in the drawing whose true answer is yes."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
-"""The people in the last row of the grid. The arrow that shows one answer starts at one of them."""
+"""The people in the last row of the grid. The arrow from one answer starts there."""
 
 PERCENT: Final = 4
 """The length of one percent in the drawing of the estimate, in pixels."""
@@ -77,7 +77,7 @@ def asked() -> Asked:
 
 
 def overview() -> str:
-    """Return the drawing of how one answer, and a thousand, get from devices into a report."""
+    """Return the drawing of the way of answers from devices into a report."""
     drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
     known = asked()
     shown = percent(known.estimate, known.low, known.high, figures=1)
@@ -122,7 +122,7 @@ def _bar(drawn: Canvas, place: tuple[int, int], known: Asked) -> None:
 
 
 def ledger() -> str:
-    """Return the drawing of a device's ledger: what it contains, and when it changes."""
+    """Return the drawing of a device's ledger: its contents and the times of its changes."""
     drawn = Canvas(900, 430, "A ledger's life: a charge before each report, ceilings, opting out and in")
     drawn.box((20, 20, 200, 80), ("first consent", "the file, a secret,", "no charges"))
     drawn.box((290, 20, 240, 80), ("an answer is recorded", "is there a report of this", "window already?"))

@@ -1,4 +1,4 @@
-"""The plots of the research notes. Each is drawn from the CSV file of the same name."""
+"""The plots of the research notes. Each plot is drawn from the CSV file of the same name."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def shares_measured(rows: Sequence[Row]) -> str:
 
 
 def means_by_epsilon(rows: Sequence[Row]) -> str:
-    """Return a plot of the error of a mean that noise causes, against epsilon, by mechanism."""
+    """Return a plot of the error of a mean from noise alone, against epsilon, by mechanism."""
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
@@ -136,9 +136,9 @@ def _drawn(draw: Callable[[Sequence[Axes]], None], panels: int) -> str:
 
 
 def _numbered(svg: str) -> str:
-    """Return an SVG plot in which numbers replace the names of markers and clip paths.
+    """Return an SVG plot with numbers as the names of markers and clip paths.
 
-    Matplotlib derives these names from floats, whose last bits depend on the processor.
+    Matplotlib derives these names from floats. Their last bits depend on the processor.
     """
     names = list(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg)))
     numbers = {name: f"{name[0]}{number}" for number, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Counts what the repository contains: lines of code, tests, wrong implementations, vectors."""
+"""Counts lines of code, tests, wrong implementations and test vectors in the repository."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def modules(folders: Iterable[str]) -> Iterator[Path]:
 
 
 def code_lines(path: Path) -> int:
-    """Return the number of lines of a file that contain code, not counting docstrings."""
+    """Return the number of lines of code in a file, without docstrings."""
     text = path.read_text(encoding="utf-8")
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     used = {line for token in tokens if token.type not in WHITE for line in range(token.start[0], token.end[0] + 1)}
@@ -79,7 +79,7 @@ def vectors() -> int:
 def tested_table() -> str:
     """Return the table of these counts.
 
-    A count of the page that is still close stays, so that a new test changes no page.
+    A count on the page stays if it is still close. A new test then changes no page.
     """
     product, tests = (sum(map(code_lines, modules(folders))) for folders in (PRODUCT, ["tests"]))
     rows = [
@@ -95,7 +95,7 @@ def tested_table() -> str:
 
 
 def _shown(number: int, words: str, page: str) -> int:
-    """Return the page's count if it is off by one or 5% at most; else one of two digits."""
+    """Return the page's count if it is off by at most one or 5%. Otherwise, round to two digits."""
     written = re.search(rf"^\| ([\d,]+) \| {re.escape(words)} \|$", page, re.MULTILINE)
     if written and abs((old := int(written[1].replace(",", ""))) - number) <= max(1, number / 20):
         return old

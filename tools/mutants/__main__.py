@@ -1,8 +1,8 @@
 """Runs tests on mutants, and writes the page with the score: ``python -m tools.mutants``.
 
-If a run was interrupted, the next one continues with the remaining mutants. Mutants that no test
-detected are run again, because tests may have been added. For new tests to be used, delete
-``lines`` in the folder of the results.
+After an interruption, the next run continues with the remaining mutants. Undetected mutants run
+again, because tests may have been added. To use new tests, delete ``lines`` in the folder of the
+results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ SUITES: Final = ("tests/contract", "tests/exact", "tests/unit/client_sdk", "test
 
 
 CONTROL_S: Final = 1800.0
-"""The time limit, in seconds, for a check of all tests that detected a mutant on unchanged code."""
+"""The time limit in seconds for the check on unchanged code, with all tests that detected a mutant.
+"""
 
 
 def measured_commit() -> str:
@@ -32,7 +33,7 @@ def measured_commit() -> str:
 
 
 def main() -> None:
-    """Run tests on the mutants of a given number of lines, except those with a final result."""
+    """Run tests on mutants of a given number of lines, except mutants with a final result."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="what the lines are drawn from")
     parser.add_argument("--number", type=int, default=200, help="how many lines")

@@ -1,4 +1,4 @@
-"""A pytest plugin that records which tests run each line, and the record itself."""
+"""A pytest plugin that records the tests that run each line, and the record itself."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LINES, DURATIONS = "lines", "durations.jsonl"
 QUICK: Final = "not slow and not long and not system"
 
 MOST_SECONDS, MOST_FILES = 30.0, 12
-"""The maximum seconds that a mutant's tests may take, and the maximum number of their files.
+"""The maximum seconds of a mutant's tests, and the maximum number of their files.
 
 Each file takes time to import.
 """
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add an option to pytest: the folder in which the record is written."""
+    """Add an option to pytest: the folder of the record."""
     parser.addoption(FOLDER, type=Path, required=True)
 
 
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Tracer:
-    """Records the lines of the packages that run, in a coverage context named after the test."""
+    """Records the lines that run, in a coverage context named after the test."""
 
     def __init__(self, folder: Path) -> None:
         """Start tracing."""
@@ -117,8 +117,8 @@ class Record:
     def tests(self, file: str, line: int) -> list[str]:
         """Return the tests that run a line, the fastest first, then other tests of the module.
 
-        No test runs a line that runs when the module is imported, such as ``LIMIT = 5``. In this
-        case, return the tests that run lines in which the defined name occurs.
+        Lines such as ``LIMIT = 5`` run when the module is imported, so no test runs them. For these
+        lines, return the tests that run lines with the defined name.
         """
         path = str(self._root / file)
         by_line = self._by_line(path)
@@ -156,7 +156,7 @@ class Record:
         return sorted(tests & self._seconds.keys(), key=lambda test: (self._seconds[test], test))
 
     def _affordable(self, tests: Iterable[str]) -> list[str]:
-        """Return the first of these tests, as many as the limits on seconds and files allow."""
+        """Return the first of these tests, within the limits on seconds and files."""
         chosen: list[str] = []
         files, seconds = set[str](), 0.0
         for test in tests:

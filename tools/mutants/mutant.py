@@ -27,10 +27,10 @@ MEASURED: Final = (
     "collector/judge*.py",
     "collector/store/*.py",
 )
-"""The modules that are measured in addition to the trusted core."""
+"""The measured modules besides the trusted core."""
 
 NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
-"""Operators of cosmic-ray that are not used, because they need names of variables as arguments."""
+"""Operators of cosmic-ray that need names of variables as arguments. They are not used."""
 
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
@@ -103,7 +103,7 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """An identifier of the mutant that stays the same when other lines of the file change."""
+        """An identifier of the mutant that does not depend on the file's other lines."""
         return f"{self.file}: {self.right} → {self.wrong}"
 
 
@@ -117,7 +117,7 @@ class Fault(NamedTuple):
 
 
 def files() -> list[str]:
-    """Return the measured modules, which include the trusted core."""
+    """Return the measured modules, including the trusted core."""
     core = {str((PACKAGE / module).relative_to(ROOT)) for module in listed()}
     return sorted(core | {str(path.relative_to(ROOT)) for pattern in MEASURED for path in ROOT.glob(pattern)})
 
@@ -135,7 +135,7 @@ def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[M
 
 
 def _one_of(random: Random, name: str, line: int, source: str) -> Mutant | None:
-    """Return a random mutant of a line, or None if the line has no valid mutant that differs."""
+    """Return a random valid mutant of a line that differs from the line, or None."""
     by_place: dict[tuple[int, int], list[Fault]] = {}
     for fault in _faults(source, line):
         by_place.setdefault(fault.at, []).append(fault)
@@ -175,7 +175,7 @@ def _occurrence(source: str, fault: Fault) -> int:
 
 
 def _may_change(node: NodeOrLeaf) -> bool:
-    """Return False if surely no operator applies to a node. This is faster than to ask them all."""
+    """Return False if surely no operator applies to a node. This saves time."""
     return not STRUCTURE.fullmatch(node.type) and getattr(node, "value", "") not in PUNCTUATION
 
 

@@ -18,11 +18,10 @@ BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
 EQUIVALENT: Final = "Equivalent: "
 NO_TEST: Final = "No test: "
-"""The explanation of a mutant begins with this if its fault matters, but no test detects it."""
+"""The beginning of an explanation if the fault matters, but no test detects it."""
 
 SHORT: Final = 4
-"""If at most this many words precede the fault in a line, they are shown: they may name a variable.
-"""
+"""Up to this number of words before the fault are shown. They may name a variable."""
 
 Z: Final = 1.959964
 """The standard normal quantile of 97.5%."""
@@ -36,7 +35,7 @@ def wilson(killed: int, number: int) -> tuple[float, float]:
 
 
 def package(file: str) -> str:
-    """Return the name of the table's row in which a file's mutants are counted."""
+    """Return the name of the table row of a file's mutants."""
     parts = Path(file).parts
     return "/".join(parts[:2] if parts[1] in {"protocol", "ledger", "store"} or "." not in parts[1] else parts[:1])
 
@@ -50,14 +49,14 @@ def explained() -> Mapping[str, str]:
 def also_run() -> Mapping[str, list[str]]:
     """Return tests to run first for certain mutants, by ``Mutant.key``.
 
-    The record of which tests run which line does not contain these tests.
+    These tests are missing from the record of the tests that run each line.
     """
     tests: dict[str, list[str]] = tomllib.loads(SURVIVORS.read_text("utf-8"))["also_run"]
     return tests
 
 
 def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str, str]]) -> str:
-    """Return a table of how many mutants tests detected, by package, and a table of the others."""
+    """Return a table of detected mutants by package, and a table of the undetected mutants."""
     rows = defaultdict[str, list[bool]](list)
     for result in results:
         is_killed = result["outcome"] == "killed"

@@ -30,12 +30,12 @@ TIMEOUT: Final = "timeout"
 
 
 class Outcome(StrEnum):
-    """Whether the tests detected a mutant: a failed test kills it."""
+    """Whether the tests detected a mutant. A failed test kills the mutant."""
 
     KILLED = "killed"
     SURVIVED = "survived"
     UNDECIDED = "undecided"
-    """The unchanged product fails these tests, too, so they show nothing."""
+    """The tests also fail on the unchanged product, so they show nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Result:
 
     Attributes:
         outcome: the verdict of the tests.
-        by: the first test that failed, or ``timeout``; empty if all tests passed in time.
-        tests: how many tests were chosen for the mutant.
-        seconds: how long the tests took.
+        by: the first test that failed, or ``timeout``. Empty if all tests passed in time.
+        tests: the number of tests that were chosen for the mutant.
+        seconds: the duration of the tests.
 
     """
 
@@ -57,10 +57,10 @@ class Result:
 
 
 class Trial:
-    """Runs tests on mutants of the product, whose source is in a folder."""
+    """Runs tests on mutants of the product in a folder."""
 
     def __init__(self, root: Path, record: Record, seconds: float) -> None:
-        """Store the folder, the record of tests, and the maximum number of seconds for a mutant."""
+        """Store the folder, the record of tests, and the maximum seconds per mutant."""
         self._root = root
         self._record = record
         self._seconds = seconds
@@ -70,7 +70,7 @@ class Trial:
     def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
         """Run the tests of a mutant's line.
 
-        If they time out, and do so on the unchanged code as well, the result is undecided.
+        If they time out on the mutant and on the unchanged code, the result is undecided.
         """
         began = time.monotonic()
         tests = [*also, *self._record.tests(mutant.file, mutant.line)]
@@ -81,11 +81,11 @@ class Trial:
         return Result(outcome, "".join(by), len(tests), round(time.monotonic() - began, 1))
 
     def refused(self, file: str, tests: Sequence[str], seconds: float) -> list[str]:
-        """Return those tests that fail on the unchanged product if they run as for a mutant."""
+        """Return the tests that fail on the unchanged product if they run as for a mutant."""
         return self._failures(file, (self._root / file).read_text("utf-8"), tests, seconds)
 
     def _failures(self, file: str, source: str, tests: Sequence[str], seconds: float, *options: str) -> list[str]:
-        """Return the tests that fail, or another reason why the run failed, such as ``timeout``."""
+        """Return the tests that fail, or another reason for a failed run, such as ``timeout``."""
         right = (self._root / file).read_text("utf-8")
         if not tests:
             return []
@@ -176,7 +176,7 @@ class Results:
         return sorted({by for mutant in mutants if "::" in (by := self._rows[mutant.key]["by"])})
 
     def doubt(self, mutants: Iterable[Mutant], failing: AbstractSet[str]) -> None:
-        """Mark mutants as undecided if they were detected by tests that fail on unchanged code."""
+        """Mark mutants as undecided if the tests that detected them fail on unchanged code."""
         for mutant in mutants:
             by = self._rows[mutant.key]["by"]
             if by in failing:

@@ -1,9 +1,10 @@
 """Derives the tables of the mechanism ``optimal-mean``, and compares them with a linear program.
 
-A device reports one of several symbols. Neighboring symbols form a band, which is e**epsilon times
-as likely as the others. The band slides over the symbols: the larger the answer, the higher the
-band. Each symbol has a score, and the mean of the reported scores is the estimate. The *worst
-variance* of a channel is the largest variance of a report's score for any answer. A table states,
-for one epsilon, the width of the band and the steps by which it slides, from which the scores
-follow, so that the worst variance is as small as possible.
+A device reports one of several symbols. Some neighboring symbols form a band. These symbols are
+e**epsilon times as likely as the others. The band slides over the symbols: a larger answer has a
+higher band. Each symbol has a score, and the mean of the reported scores is the estimate.
+
+The *worst variance* of a channel is the largest variance of a report's score for any answer. A
+table states, for one epsilon, the width of the band and the steps by which it slides. The scores
+follow from this table. The worst variance is as small as possible.
 """

@@ -21,7 +21,7 @@ END: Final = ")\n# fmt: on\n"
 
 
 def digest(derived: Sequence[Table]) -> str:
-    """Return the SHA-256 digest of tables, written as JSON: each table is a list of its fields."""
+    """Return the SHA-256 digest of tables as JSON. Each table is a list of its fields."""
     return hashlib.sha256(json.dumps(derived).encode()).hexdigest()
 
 

@@ -1,6 +1,7 @@
-"""Derives as few tables as keep the worst variance, at every epsilon, near its minimum.
+"""Derives tables that keep the worst variance near its minimum at every epsilon.
 
-`tools.optimal_mean` explains bands, scores and the worst variance.
+The number of tables is as small as possible. `tools.optimal_mean` explains bands, scores and the
+worst variance.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon, no table is needed: the one-bit mechanism has at most 1 + epsilon**2 / 6
+"""Up to this epsilon, no table is needed. The one-bit mechanism has at most 1 + epsilon**2 / 6
 times the minimum variance, which is less than 0.6% more.
 """
 
@@ -33,7 +34,7 @@ LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
 """Pairs of an epsilon and a ratio. Up to this epsilon, the worst variance may be at most this ratio
 times the minimum.
 
-The minimum is that of channels with sliding bands. Linear programs show that the minimum of all
+The minimum is over channels with sliding bands. Linear programs show that the minimum over all
 channels is smaller by 0.1% to 0.7%.
 """
 
@@ -84,13 +85,13 @@ FACTORS: Final = (
 REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
 """Pairs of an epsilon and numbers of symbols.
 
-Up to this epsilon, the minimum with which tables are compared is computed for bands over so many
-symbols.
+Tables are compared with a minimum. Up to this epsilon, the minimum is computed for bands over these
+numbers of symbols.
 """
 
 CURVE_POINTS: Final = 61
-"""The number of epsilons for which the minimum is computed. A spline interpolates between them,
-with a relative error below 1 in 10,000.
+"""The number of epsilons at which the minimum is computed. A spline interpolates between them, with
+a relative error below 1 in 10,000.
 """
 
 
@@ -111,11 +112,7 @@ def tables() -> Iterator[Table]:
 def table_at(epsilon: float, symbols: int, width: int) -> Table:
     """Return the table with the best bands for an epsilon.
 
-    Args:
-        epsilon: the epsilon for which the bands are best.
-        symbols: the number of symbols.
-        width: the width of a band.
-
+    ``symbols`` is the number of symbols, and ``width`` the width of a band.
     """
     _, scores = best_scores(Shape(math.exp(epsilon), symbols, width))
     steps = scores[width:] - scores[:-width]
@@ -155,12 +152,12 @@ def _least_variance(epsilon: float) -> float:
 
 
 def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
-    """Return the value of the first pair whose epsilon is at least the given one."""
+    """Return the value of the first pair with an epsilon of at least the given one."""
     return next(value for most, value in rows if epsilon <= most)
 
 
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
-    """Return the next two tables, after their larger epsilon and the first factor to try next.
+    """Return the next two tables, preceded by their larger epsilon and the factor to try next.
 
     The best factors decrease with epsilon, so factors much larger than the last one are skipped.
     """

@@ -14,15 +14,15 @@ from estimator.statistics.arrays import Floats
 from tools.optimal_mean.shapes import Shape, worst_variance
 
 ROUNDS: Final = 300
-"""The maximum number of rounds of the search for scores. It usually needs about 50."""
+"""The maximum number of rounds of the search for scores. About 50 are usual."""
 
 
 def best_scores(shape: Shape) -> tuple[float, Floats]:
-    """Return the minimum worst variance on a range from -1 to 1, and the scores, (symbols,).
+    """Return the minimum worst variance on a range from -1 to 1, and the scores, shape (symbols,).
 
-    The scores rise and are antisymmetric. Their scale is chosen so that the expected score of the
-    last band is 1. The search bounds the variance for answers at each band, and in the middle
-    between two bands, because the worst answer between two bands is nearly in the middle.
+    The scores rise and are antisymmetric. Their scale makes the expected score of the last band 1.
+    The search bounds the variance for answers at each band and in the middle between two bands. The
+    worst answer between two bands is nearly in the middle.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

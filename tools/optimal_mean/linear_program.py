@@ -12,15 +12,15 @@ from scipy.sparse import block_array, eye_array, hstack, kron, vstack
 from estimator.statistics.arrays import Floats
 
 ANSWERS: Final = 17
-"""The number of answers, from 0 to 1, for which the program bounds the variance. By symmetry,
-negative answers have the same variances.
+"""The number of answers, from 0 to 1, with a bounded variance. By symmetry, negative answers have
+the same variances.
 """
 
 
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
     """Return the minimum worst variance of channels with given scores, on a range from -1 to 1.
 
-    The variance is bounded only for a grid of answers. This can only lower the result. Channels
+    The variance is bounded only on a grid of answers, which can only lower the result. Channels
     with other scores are excluded, which can only raise the result.
 
     Args:

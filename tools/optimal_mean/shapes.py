@@ -31,7 +31,7 @@ class Shape:
 
     @property
     def surplus(self) -> float:
-        """The probability of a symbol in the band, minus that of a symbol outside it."""
+        """The probability of a symbol in the band, minus the probability of a symbol outside."""
         return (self.odds - 1) / (self.symbols + (self.odds - 1) * self.width)
 
     def law(self) -> Floats:
@@ -45,7 +45,7 @@ class Shape:
 def worst_variance(places: Floats, squares: Floats) -> float:
     """Return the largest variance of a report's score, over all answers.
 
-    An answer between two bands chooses one of them at random.
+    The device chooses one of two bands at random for an answer between them.
 
     Args:
         places: the expected score of each band, in rising order, shape (bands,).

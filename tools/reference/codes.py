@@ -13,7 +13,7 @@ from collector.api.problem import Problem
 from tools.reference.markdown import table
 
 OUTCOMES: Final = Path(__file__).parents[2] / "tests" / "vectors" / "outcomes.json"
-"""The file of test vectors with the names of outcomes, which are the same in all SDKs."""
+"""The file of test vectors with the names of outcomes. All SDKs use the same names."""
 
 SDKS: Final[Mapping[tuple[str, ...], str]] = {
     ("python", "typescript"): "both",

@@ -40,7 +40,7 @@ def _of_client() -> Iterator[tuple[str, str]]:
 
 
 def contexts(name: str, command: click.Command, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """Yield click's context of a command and, if the command is a group, of all commands in it."""
+    """Yield click's context of a command and, for a group, of all its commands."""
     context = click.Context(command, parent, name, terminal_width=WIDTH)
     yield context
     if isinstance(command, click.Group):

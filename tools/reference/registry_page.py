@@ -1,7 +1,7 @@
-"""The tables of all keys, kinds and mechanisms that ``metrics.toml`` may contain.
+"""The tables of all keys, kinds and mechanisms in ``metrics.toml``.
 
-Ranges of keys come from the JSON Schema of the registry, and the kinds of metrics that each
-mechanism supports from the code. This module adds defaults, examples and explanations.
+Ranges of keys come from the JSON Schema of the registry. The kinds that each mechanism supports
+come from the code. This module adds defaults, examples and explanations.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from tools.reference.markdown import table
 
 
 class Key(NamedTuple):
-    """What the docs state about a key in addition to the schema.
+    """Facts about a key in addition to the schema.
 
     Attributes:
-        default: the value if the key is left out, as TOML; or an explanation in parentheses.
+        default: the value if the key is left out, as TOML, or an explanation in parentheses.
         example: a line of TOML.
-        beside: the other lines that a complete example of the table needs, besides those in
-            ``COMMON``.
+        beside: the other lines of a complete example of the table, besides ``COMMON``.
         values: the allowed values in Markdown, if the schema's own description is too long.
 
     """
@@ -161,20 +160,20 @@ MECHANISM_WORDS: Final[Mapping[str, str]] = {
     "crosses": "one feature, drawn at random, together with the label",
     "grouped-geometry": "a block of cells that probably contains the hash of the text, in a randomly drawn group",
 }
-"""For each mechanism, what a report contains."""
+"""The content of a report, by mechanism."""
 
 OF_A_KIND: Final = re.compile(r"of (?:an? )?(\w+)(?: or an? (\w+))?: (?!.*; of )")
 """The pattern of a description in the schema that begins with the kinds that have the key."""
 
 ESTIMATES: Final[Mapping[str, str]] = {"ball": "mean vector, linear model", "features": "model"}
-"""What is estimated for vectors and models, by the shape of their kind.
+"""The estimates for vectors and models, by the shape of their kind.
 
-For other kinds, the mechanism determines it.
+For other kinds, the mechanism determines the estimates.
 """
 
 
 def properties(name: str) -> dict[str, dict[str, Any]]:
-    """Return what the schema states about the keys of ``app``, ``budget`` or ``metric``."""
+    """Return the schema of the keys of ``app``, ``budget`` or ``metric``."""
     part = registry_schema()["properties"][name]
     keys: dict[str, dict[str, Any]] = part.get("properties") or part["additionalProperties"]["properties"]
     return keys
@@ -222,7 +221,7 @@ def _is_open(mechanism: Mechanism, kind: type[Kind]) -> bool:
 
 
 def _shapes(kind: type[Kind]) -> Iterator[str]:
-    """Yield the shapes of answers that a kind can have. A count has several, by its statistic."""
+    """Yield the possible shapes of a kind's answers. A count has several, by its statistic."""
     waiting: list[type[Kind]] = Kind.__subclasses__()
     while waiting:
         each = waiting.pop()

@@ -1,6 +1,6 @@
-"""Pages of the docs site that show files of the repository, if other pages link to them.
+"""Pages of the docs site for files of the repository that other pages link to.
 
-Markdown files and notebooks are rendered, folders are listed, and all other files are shown as
+Markdown files and notebooks are rendered. Folders are listed. All other files are shown as
 highlighted source.
 """
 
@@ -58,7 +58,7 @@ def page_name(file: Path) -> str:
 
 
 def has_page(target: Path) -> bool:
-    """Return whether a link's target is a file or folder that needs a page of this kind."""
+    """Return whether a link's target is a file or folder that needs such a page."""
     return target.exists() and target.is_relative_to(ROOT) and not _is_page(target)
 
 
@@ -147,7 +147,7 @@ def _markdown(text: str, file: Path) -> str:
 
 
 def _address(address: str, file: Path) -> str:
-    """Return the URL on the site to which a link in a file must point."""
+    """Return the URL on the site for a link in a file."""
     path, hash_, anchor = address.partition("#")
     target = (file.parent / path).resolve()
     if ":" in path or not path or not (_is_page(target) or has_page(target)):
@@ -161,7 +161,7 @@ def _relative(target: Path, file: Path) -> str:
 
 
 def _picture(address: str, file: Path) -> str:
-    """Return a data URL, which contains the picture itself."""
+    """Return a data URL that contains the picture."""
     picture = file.parent / address
     if ":" in address or not picture.is_file():
         return address
