@@ -34,13 +34,7 @@ At the same rate, the worker is interrupted equally often, and its caches are eq
 
 @dataclass
 class Figures:
-    """The measurements of one kind of request. Lists have a value for each round.
-
-    Attributes:
-        cpu_us: the processor time of the worker, in microseconds per request.
-        per_s: the requests per second.
-
-    """
+    """The processor time in microseconds per request, and the requests per second, by round."""
 
     cpu_us: list[float] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)

@@ -188,17 +188,9 @@ def quantiles(values: Sequence[float]) -> list[float]:
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
     """Send each request when it is due, on a free connection.
 
-    Return the seconds from the due time of each request until its answer. A single process handles
-    all connections. A process for each connection would take cores away from the server.
-
-    Args:
-        port: the port of the server.
-        requests: the bytes of each request.
-        due_s: the due time of each request, in seconds from the beginning, in rising order.
-
-    Raises:
-        RuntimeError: if an answer is wrong or missing.
-
+    Return the seconds from the due time of each request until its answer. ``due_s`` is in seconds
+    from the beginning, in rising order. A single process handles all connections. A process for
+    each connection would take cores away from the server.
     """
     waits_s: list[float] = []
     answer_due: dict[socket.socket, float] = {}

@@ -45,15 +45,8 @@ def request(path: str, body: bytes, headers: Sequence[str] = JSON) -> bytes:
 def send_all(port: int, requests: Sequence[bytes], *, per_s: float = float("inf"), expected: bytes = b" 200 ") -> float:
     """Send all requests, wait for all answers, and return the total seconds.
 
-    Args:
-        port: the port of the server.
-        requests: the bytes of each request.
-        per_s: the maximum number of requests per second, over all connections.
-        expected: the bytes that the first line of each answer must contain.
-
-    Raises:
-        RuntimeError: if an answer is not as expected.
-
+    ``per_s`` is the maximum rate over all connections. The first line of each answer must contain
+    ``expected``.
     """
     context = multiprocessing.get_context("fork")
     started = time.perf_counter()

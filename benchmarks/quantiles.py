@@ -42,7 +42,6 @@ class Cell(NamedTuple):
     Attributes:
         width: the mean width of an interval, as a fraction of the range.
         held: the number of intervals that contained the true value.
-        intervals: the number of all intervals.
 
     """
 

@@ -44,14 +44,7 @@ They are the window, the grace period after it, and one more day.
 
 
 class Source(NamedTuple):
-    """The position of a figure in RESULTS.md.
-
-    Attributes:
-        section: the heading of the section.
-        row: the beginning of the row's first cell.
-        column: the index of the cell in the row, from 0.
-
-    """
+    """The position of a figure in RESULTS.md: a heading, the beginning of a row, and a column."""
 
     section: str
     row: str

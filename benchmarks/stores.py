@@ -34,7 +34,6 @@ class Setting:
     """A collector on its own stores.
 
     Attributes:
-        port: the port of the collector.
         stores: a client of each server, by the server's process id.
         per_s: the uploads per second in each round.
         store_us: the processor time of all servers in each round, in microseconds per upload.

@@ -57,7 +57,6 @@ class _Ratio(NamedTuple):
     """The ratio of this project's error to PrivUnitG's error, for one dimension of vectors.
 
     Attributes:
-        dimension: the length of the vectors.
         computed: the ratio according to formulas.
         deviation: the largest distance of a measured ratio from ``computed``, in standard errors.
 

@@ -33,12 +33,8 @@ UNBOUND = float("inf")
 
 @dataclass
 class Figures:
-    """The measurements of one collector, one value for each round.
-
-    Attributes:
-        cpu_us: the microseconds of processor time of all workers, per upload.
-        per_s: the uploads per second.
-
+    """The processor time of all workers in microseconds per upload, and the uploads per second, by
+    round.
     """
 
     cpu_us: list[float] = field(default_factory=list)

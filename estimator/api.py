@@ -252,12 +252,7 @@ def check_model(registry: Registry, name: str) -> None:
 
 
 def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
-    """Return the model of the last window with enough reports, as JSON.
-
-    Args:
-        report: the report that contains the estimates of the metric.
-        registry: the definitions of the metrics.
-        name: the name of the metric. It must be a model.
+    """Return the model ``name`` of the last window with enough reports, as JSON.
 
     Raises:
         RequestError: if no window has enough reports to learn from.

@@ -68,12 +68,7 @@ REPORT: Final = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive's folder, which contains the folders of all windows.
-
-    Attributes:
-        folder: the path of the archive's folder, which may not exist yet.
-
-    """
+    """The archive's folder, which contains the folders of all windows. It may not exist yet."""
 
     folder: Path
 
@@ -148,9 +143,7 @@ class Archive:
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
         """Write the folder of a window that is not archived yet. All its files appear at once.
 
-        Args:
-            window: the window of the folder.
-            files: the content of each file, by file name.
+        ``files`` contains the content of each file, by file name.
 
         Raises:
             OutputError: if the folder cannot be written, or already exists.
@@ -257,21 +250,13 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
     alerts: Sequence[Alert] = (),
     advance: Callable[[int], object] = lambda _: None,
 ) -> ArchiveRun:
-    """Write a report for each of the given windows.
+    """Write a report for each of the given windows, and check the alerts.
 
-    If one report cannot be written, the others are still written. A window that begins after
-    ``now_s`` gets no folder. Devices cannot have answered in it yet, and the folder would prevent a
-    later run from writing the real report.
+    The archive must be locked. If one report cannot be written, the others are still written.
+    Alerts about changes also use earlier windows.
 
-    Args:
-        archive: the archive to write to, which must be locked.
-        registry: the definitions of the metrics.
-        windows: the tallies of each window.
-        request: the figures requested for each tally.
-        now_s: the present time in Unix seconds.
-        alerts: the alerts to check in each window. Alerts about changes also use earlier windows.
-        advance: a function that is called with the number of tallies just estimated.
-
+    A window that begins after ``now_s`` (in Unix seconds) gets no folder. Devices cannot have
+    answered in it yet, and the folder would prevent a later run from writing the real report.
     """
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []
@@ -348,13 +333,9 @@ def write_standing(
 ) -> None:
     """Write the overview files if their content has changed.
 
-    Each file is replaced in one step. After an interruption, some files are new and others old.
-
-    Args:
-        archive: the archive, which must be locked.
-        registry: the definitions of the metrics.
-        is_damaged: a function that is called with each window that is left out because its report
-            cannot be read.
+    The archive must be locked. Each file is replaced in one step. After an interruption, some files
+    are new and others old. ``is_damaged`` is called with each window that is left out because its
+    report cannot be read.
 
     Raises:
         OutputError: if a file cannot be written.

@@ -55,12 +55,8 @@ def token_of_environment() -> str:
 def checked_token(token: str, problem: str) -> str:
     """Return a secret without its final line break.
 
-    Args:
-        token: the secret.
-        problem: the error message for a secret that an HTTP header cannot contain.
-
     Raises:
-        ValueError: if an HTTP header cannot contain the secret.
+        ValueError: if an HTTP header cannot contain the secret. ``problem`` is the message.
 
     """
     secret = token.rstrip("\r\n")
@@ -120,10 +116,10 @@ def is_collector(url: str) -> bool:
 def fetch(
     collector: str, token: str, *, preliminary: bool, bounds: Bounds = EVERYTHING, timeout_s: float = TIMEOUT_S
 ) -> Fetched:
-    """Read the tallies of a collector.
+    """Read the tallies of a collector at an ``http://`` or ``https://`` URL.
 
     Args:
-        collector: the collector's URL, ``http://`` or ``https://``.
+        collector: the collector's URL.
         token: the secret of a read key of the collector.
         preliminary: whether to request the snapshot of open windows as well.
         bounds: the limits on the response, and the selected windows.

@@ -54,15 +54,11 @@ PLAIN: Final = Request(highlights=False)
 def publish(
     folder: Path, registry: Registry, tallies: Iterable[Tally], advance: Callable[[int], object] = lambda _: None
 ) -> tuple[bool, bool]:
-    """Update a public folder.
+    """Update a public folder, which must be locked.
 
-    Return two booleans: whether any file changed, and whether no window is published.
-
-    Args:
-        folder: the public folder, which must be locked.
-        registry: the definitions of all metrics.
-        tallies: the tallies of the windows that may be published.
-        advance: a function that is called with the number of tallies just estimated.
+    Return two booleans: whether any file changed, and whether no window is published. ``registry``
+    contains all metrics, and ``tallies`` the windows that may be published. ``advance`` is called
+    with the number of tallies just estimated.
 
     Raises:
         OutputError: if a file cannot be written.

@@ -14,14 +14,7 @@ from estimator.statistics.arrays import Floats
 
 
 class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """The base class of classifiers and regressors that are already fitted.
-
-    Attributes:
-        file: the content of the model's file.
-        feature_names_in_: the names of the columns of ``X``.
-        n_features_in_: the number of columns of ``X``.
-
-    """
+    """The base class of classifiers and regressors that are already fitted."""
 
     def __init__(self, file: ModelFile) -> None:
         self.file = file

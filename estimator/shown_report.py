@@ -50,15 +50,7 @@ class ShownReport(EstimateReport, frozen=True):
 
 
 class _Answer(NamedTuple):
-    """The summary of one metric, in words.
-
-    Attributes:
-        metric: the metric's name.
-        window: the window of the answer, with the word "preliminary" if the window is still open.
-        answer: one or two sentences on the main figure.
-        reports: the number of reports, as a text such as ``1,204 reports``.
-
-    """
+    """The summary of one metric, in words. The window of an open tally contains "preliminary"."""
 
     metric: str
     window: str

@@ -95,9 +95,7 @@ class Tally:
     """How often each symbol was reported in one window.
 
     Attributes:
-        metric: the metric's name.
         edition: the 12 hex digits of the edition. They identify the meaning of the reports.
-        window: the window of the answers.
         closed: whether the tally can no longer change.
         reports: the number of reports, which is the sum of the counts.
         counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of these
@@ -214,11 +212,8 @@ class Extent:
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
-        """Add the size of one tally.
-
-        Args:
-            counts: the number of counts plus the number of listed symbols.
-            reports: the number of reports.
+        """Add the size of one tally. ``counts`` is the number of counts plus the number of listed
+        symbols.
 
         Raises:
             TalliesError: if a limit is exceeded. The message says which.

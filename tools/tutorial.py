@@ -28,14 +28,7 @@ ADDRESS: Final = "127.0.0.1:8080"
 
 
 class Block(NamedTuple):
-    """A block of code on a page.
-
-    Attributes:
-        language: the block's language: ``sh``, ``python``, ``toml`` or ``csv``.
-        text: the content.
-        file: the file to save the block to. Empty if the block is run.
-
-    """
+    """A block of code on a page. ``file`` is empty if the block is run."""
 
     language: str
     text: str

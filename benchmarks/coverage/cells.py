@@ -41,11 +41,8 @@ class Figure:
     """A kind of figure, and the method of its interval.
 
     Attributes:
-        name: the name of the figure, in words.
-        method: the name of the interval, and its source.
         basis: the evidence for the interval's coverage: a proof, exact sums, or only this
             measurement.
-        cells: the cells to measure.
         draws: the number of tallies per cell in the first measurement.
 
     """

@@ -53,7 +53,6 @@ class Truth(NamedTuple):
     Attributes:
         at_most: the share of answers up to each point, shape (points,).
         below: the share of answers below each point, shape (points,).
-        people: the population.
 
     """
 

@@ -54,15 +54,7 @@ MARK: Final = "<!-- table -->\n"
 
 
 class Measured(NamedTuple):
-    """The measured coverage of one kind of figure.
-
-    Attributes:
-        figure: the kind of figure.
-        least: the lowest coverage of any of its intervals.
-        cell: the cell with the lowest coverage.
-        mean: the mean coverage over all cells.
-
-    """
+    """The lowest coverage of a kind of figure, its cell, and the mean coverage over all cells."""
 
     figure: Figure
     least: float
@@ -71,14 +63,7 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """The interval with the lowest coverage in one cell.
-
-    Attributes:
-        coverage: the fraction of tallies in which the interval contains the true value.
-        cell: the cell.
-        place: the position of the interval among those of a tally.
-
-    """
+    """The interval with the lowest coverage in one cell. ``place`` is its position in a tally."""
 
     coverage: float
     cell: Cell

@@ -55,9 +55,6 @@ class Survey:
     """A simulated metric, and the people and their answers in each window.
 
     Attributes:
-        metric: the metric.
-        people: the population that answers.
-        reports: the number of reports in each window.
         who: the people who answer: different people in each window, the same people, or the same
             people with opposite answers in every second window.
 

@@ -33,14 +33,7 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A process that runs another library.
-
-    Attributes:
-        name: the name of the library's distribution package.
-        version: the installed version.
-        process: the process that runs the peer. It answers each line with a line.
-
-    """
+    """A process that runs another library. It answers each line with a line."""
 
     name: str
     version: str

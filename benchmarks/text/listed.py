@@ -26,9 +26,7 @@ class Setting(NamedTuple):
     """One row of the table.
 
     Attributes:
-        epsilon: the epsilon of the survey.
         cells: the approximate number of cells of each group of devices (see `surveys`).
-        devices: the number of devices in each tally.
         lists: the number of random tallies from each population. Each tally gives one list of
             strings.
 

@@ -48,16 +48,7 @@ HEADING: Final = (
 
 
 class Cell(NamedTuple):
-    """The measurements for one population, number of devices and epsilon.
-
-    Attributes:
-        population: the name of the population.
-        devices: the number of devices in each tally.
-        epsilon: the epsilon of the survey.
-        target: the target F1 score, or None.
-        scores: the scores of each random tally.
-
-    """
+    """The scores of each random tally for one population, number of devices and epsilon."""
 
     population: str
     devices: int

@@ -24,8 +24,6 @@ class Population:
     """Strings that devices may have.
 
     Attributes:
-        name: a description of the population.
-        max_length: the maximum number of letters.
         strings: all strings of the devices, the most frequent first.
         shares: the share of each string, in falling order, with sum 1, shape (strings,).
 

@@ -44,8 +44,6 @@ class Survey:
     """A survey of a population, and the cell of each string in each group.
 
     Attributes:
-        metric: the metric, of kind text.
-        population: the population that answers.
         cells: the cell of each string in each group, shape (strings, groups).
         sample: a function that draws the tally of one group from the number of devices in each
             cell.

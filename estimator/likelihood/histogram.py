@@ -141,12 +141,7 @@ class Histogram:
     def at_most(self, shares: Floats, answers: Floats) -> Floats:
         """Return the share of people with an answer of at most x, for each x in ``answers``.
 
-        Answers are assumed to be spread evenly within each bin.
-
-        Args:
-            shares: the shares of the bins, shape (bins,).
-            answers: the values of x, within the number's range, shape (answers,).
-
+        ``shares`` has shape (bins,). Answers are assumed to be spread evenly within each bin.
         """
         sums = np.append(0.0, np.cumsum(shares))
         if self.is_of_points:
@@ -291,10 +286,7 @@ def smoothed(shares: Floats) -> Floats:
 def possible(far: Floats, reached: Floats) -> Floats:
     """Correct extrapolated shares: each share becomes positive, and their sum becomes 1.
 
-    Args:
-        far: the extrapolated shares. Some may be negative.
-        reached: the shares before the extrapolation.
-
+    ``reached`` contains the shares before the extrapolation.
     """
     result = np.maximum(far, LEAST_OF_A_STEP * reached)
     result /= result.sum(axis=-1, keepdims=True)
@@ -302,15 +294,10 @@ def possible(far: Floats, reached: Floats) -> Floats:
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return an estimate of the shares after very many steps, computed from two steps.
+    """Return an estimate of the shares after very many steps.
 
-    The estimate is exact if each step is shorter than the previous step by the same factor.
-
-    Args:
-        shares: the shares before both steps.
-        once: the shares after the first step.
-        twice: the shares after the second step.
-
+    ``shares`` are the shares before the first step, ``once`` after it, and ``twice`` after the
+    second. The estimate is exact if each step is shorter than the previous step by the same factor.
     """
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)

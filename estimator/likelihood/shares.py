@@ -73,7 +73,6 @@ class _Climb(NamedTuple):
     """The state of each tally's climb. All log-likelihoods are per report.
 
     Attributes:
-        frequencies: the frequencies of the tally's symbols, with sum 1.
         slack: the climb ends once ``bound`` exceeds ``value`` by at most this number.
         best: the most likely shares so far.
         law: the probabilities of the symbols under ``best``.
@@ -108,11 +107,8 @@ class _Climb(NamedTuple):
 def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
     """Return the most likely shares, shape (..., k), found by a climb (see the module).
 
-    Args:
-        operators: the distribution of the channel's symbols, as two linear maps.
-        counts: the count of each symbol, shape (..., m). Each tally has at least one report.
-        start: the valid shares to start from, shape (..., k).
-
+    ``counts`` has shape (..., m), and each tally has at least one report. The climb begins at the
+    valid shares ``start``, shape (..., k).
     """
     result = start.reshape(-1, start.shape[-1]).copy()
     climb = _begun(operators, counts.reshape(-1, counts.shape[-1]), result)

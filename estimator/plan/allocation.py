@@ -134,7 +134,6 @@ class _Candidate:
     """The metrics of a registry at given epsilons.
 
     Attributes:
-        metrics: the metrics, with their channels at these epsilons.
         answers: the number of metrics that a device answers in a window, or None for all.
         variances: the variance of each metric's figure from a single report, shape (metrics,).
         errors: the standard error of each metric with a single device, shape (metrics,).
@@ -290,13 +289,7 @@ def _floor(metric: Metric) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """A registry, and the TOML tables that define its metrics.
-
-    Attributes:
-        registry: the registry with its present epsilons.
-        tables: the TOML table of each metric.
-
-    """
+    """A registry with its present epsilons, and the TOML table of each metric."""
 
     registry: Registry
     tables: Mapping[str, Mapping[str, Any]]
@@ -340,13 +333,10 @@ def written(epsilon: float) -> str:
 
 
 def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None) -> str:
-    """Return the text of a registry with new epsilons.
+    """Return the text of a registry with new epsilons, as TOML numbers.
 
-    Args:
-        text: a valid registry in TOML, in any notation for tables.
-        epsilons: the new epsilon of each metric, as a TOML number.
-        answers: the new number of answers per window, or None to keep the present number.
-
+    The text may use any notation for tables. If ``answers`` is None, the number of answers per
+    window does not change.
     """
     document = tomlkit.parse(text)
     for name, epsilon in epsilons.items():
@@ -392,12 +382,9 @@ class Curves:
     reports: Floats
 
     def epsilons(self, multiple: float, part: float) -> Floats:
-        """Return the epsilons at which each metric has the same ratio of error to target.
+        """Return the epsilons at which each metric's ratio of error to target is ``multiple``.
 
-        Args:
-            multiple: the ratio of error to target.
-            part: the fraction of devices that answer a metric in a window.
-
+        ``part`` is the fraction of devices that answer a metric in a window.
         """
         left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
         epsilons: Floats = np.clip(2 * np.arcsinh(np.sqrt(self.noise / left) / 2), float(LEAST_EPSILON), self.most)
@@ -406,10 +393,8 @@ class Curves:
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
         """Return the smallest ratio of error to target that a total allows, and the epsilons.
 
-        Args:
-            total: the total epsilon of a device's reports in a window.
-            answers: the number of metrics that a device answers in a window, or None for all.
-
+        ``total`` is the total epsilon of a device's reports in a window. ``answers`` is the number
+        of metrics that a device answers in a window, or None for all.
         """
         part = 1.0 if answers is None else answers / self.targets.size
         low, high = 1 / HIGHEST, HIGHEST

@@ -73,15 +73,11 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
     """Return an epsilon that is too small for the delta, and a slightly larger one that suffices.
 
+    ``at_zero`` is the delta at epsilon 0. It must exceed ``delta``.
+
     The logarithm of delta is nearly linear in the square of epsilon. The search therefore uses
     false position (the Illinois method, Dowell & Jarratt 1971, "A modified regula falsi method").
     Bisection needs two to three times the steps.
-
-    Args:
-        shuffled: the distribution of the tally. It implies a delta for each epsilon.
-        delta: the requested delta, from 0 to 1.
-        at_zero: the delta at epsilon 0, larger than the requested delta.
-
     """
     target = math.log(max(delta, UNDERFLOW))
     short, enough = 0.0, shuffled.blanket.local_epsilon
@@ -105,20 +101,16 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 
 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
-    """Return the total epsilon of several tallies for a given delta, rounded up.
+    """Return the total epsilon of several tallies for a given total delta, rounded up.
 
-    Each metric is tallied separately, so its reports are shuffled separately. The losses of a
-    device add up over all tallies (Dwork & Roth 2014, theorem 3.16). They add up regardless of
-    which metrics the device answered. Each tally gets an equal part of delta.
+    Each tally is given by its number of honest reports and its channel's blanket. Each metric is
+    tallied separately, so its reports are shuffled separately. The losses of a device add up over
+    all tallies (Dwork & Roth 2014, theorem 3.16). They add up regardless of which metrics the
+    device answered. Each tally gets an equal part of delta.
 
     If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
     amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.
     This total is usually much larger.
-
-    Args:
-        tallies: for each tally, the number of honest reports and the blanket of its channel.
-        delta: the total delta of all tallies.
-
     """
     parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
     return math.fsum(parts) * ROUNDING
@@ -154,12 +146,8 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
     """Return the distribution that determines a tally's delta for each epsilon.
 
-    Args:
-        reports: as for `shuffled_epsilon`.
-        blanket: as for `shuffled_epsilon`.
-        dishonest: as for `shuffled_epsilon`.
-        tail: the total probability that is ignored at each end of a sum's distribution. The ignored
-            probability is added to delta.
+    The arguments are as for `shuffled_epsilon`. ``tail`` is the total probability that is ignored
+    at each end of a sum's distribution. The ignored probability is added to delta.
 
     Raises:
         ValueError: if an argument is out of range. The message names the argument.
@@ -195,16 +183,9 @@ def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
     """Return the total privacy loss of a device that reports in all of these closed tallies.
 
-    A report from a channel with its own delta counts with its full epsilon and delta, without
-    amplification.
-
-    Args:
-        tallies: the metric and the number of reports of each tally.
-        delta: the total delta of all tallies.
-
-    Returns:
-        The total loss. None if the channels' own deltas add up to at least ``delta``.
-
+    Each tally is given by its metric and its number of reports. A report from a channel with its
+    own delta counts with its full epsilon and delta, without amplification. The result is None if
+    the channels' own deltas add up to at least ``delta``.
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]
     pure = [(reports, Blanket.of_channel(metric.channel)) for metric, reports in counted if not metric.delta]

@@ -108,13 +108,7 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
     """Return the logarithm of binomial probabilities, rounded up (Loader 2000).
 
-    Args:
-        successes: the numbers of successes, from 0 to ``trials``.
-        trials: the numbers of trials.
-        probability: the probability of a success, above 0.
-        complement: the probability of a failure, above 0. The subtraction 1 - ``probability`` would
-            lose digits.
-
+    ``complement`` is 1 - ``probability``. A subtraction would lose digits. Both must be above 0.
     """
     failures = trials - successes
     mean = trials * probability
@@ -135,14 +129,9 @@ def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, comp
 def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
     """Return P(heads >= least) / P(heads = least - 1) for tosses of fair coins, rounded down.
 
-    The result comes from the continued fraction of the incomplete beta function at one half
-    (DiDonato & Morris 1992, "Algorithm 708", BFRAC). Above the mean, all terms are positive. The
-    value then lies between two consecutive convergents.
-
-    Args:
-        least: the smallest number of heads, from (trials + 1) / 2 to trials + 1.
-        trials: the number of coins, at least 0.
-
+    ``least`` is from (trials + 1) / 2 to trials + 1. The result comes from the continued fraction
+    of the incomplete beta function at one half (DiDonato & Morris 1992, "Algorithm 708", BFRAC).
+    Above the mean, all terms are positive. The value then lies between two consecutive convergents.
     """
     a, b = least, trials - least + 1
     half_sum, center = (a + b) / 2, (a - b) / 2 + 1
@@ -420,11 +409,7 @@ def omitted(tail: float, *, below: bool, above: bool) -> float:
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
     """Return the smallest N with a positive sum of all W.
 
-    Args:
-        coins: K, the numbers of reports that are apart.
-        loss: the amount that is subtracted in the sum of all W.
-        swing: the amount by which the sum rises with N.
-
+    ``coins`` is K. The sum rises by ``swing`` with each N, and ``loss`` is subtracted from it.
     """
     odd = coins % 2
     above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1

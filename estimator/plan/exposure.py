@@ -231,11 +231,8 @@ class PrivacyLoss(NamedTuple):
 class _LossDistribution:
     """The distribution of a sum of privacy losses, on consecutive points of a grid.
 
-    Attributes:
-        first: the first point.
-        masses: the probability of each point.
-        unbounded: the probability that the sum is unbounded.
-
+    ``first`` is the first point. ``masses`` are the probabilities of the points. ``unbounded`` is
+    the probability that the sum is unbounded.
     """
 
     first: int
@@ -275,15 +272,10 @@ class _LossDistribution:
 
 
 def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
-    """Return the total epsilon of all reports for a given delta, rounded up.
+    """Return the total epsilon of all reports for a delta above 0, rounded up.
 
-    Args:
-        reports: the number of reports with each loss.
-        delta: the delta, above 0.
-
-    Returns:
-        The epsilon. It is infinite if delta is too small.
-
+    ``reports`` contains the number of reports with each loss. The result is infinite if delta is
+    too small.
     """
     several = {loss: number for loss, number in reports.items() if number and loss.epsilon}
     if not several:

@@ -66,12 +66,8 @@ def year_words(registry: Registry, today: date) -> str:
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
     """Return a list with one sentence if a year's answers reveal too much, otherwise [].
 
-    Args:
-        nanos: the yearly loss, in billionths of epsilon.
-        most: the maximum epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger. Only ``per_window``
-            then limits the yearly loss.
-
+    ``nanos`` is the yearly loss in billionths of epsilon, and ``most`` the allowed epsilon. If
+    browsers may wipe their ledgers, only ``per_window`` limits the yearly loss.
     """
     if nanos <= most * NANOS:
         return []

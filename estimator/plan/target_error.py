@@ -84,13 +84,9 @@ act on the absence of a difference.
 def smallest_difference(variance: float, reports: int) -> float | None:
     """Return the smallest difference between two strata that is detected in 9 of 10 cases.
 
-    A difference is detected if its 95% interval excludes 0. The interval is not corrected for other
-    comparisons. The result is None if there are no reports.
-
-    Args:
-        variance: the variance of the figure from a single report, in the worst population.
-        reports: n, the number of reports in each stratum.
-
+    ``variance`` is the variance of the figure from a single report, in the worst population. Each
+    stratum has ``reports`` reports. A difference is detected if its 95% interval excludes 0. The
+    interval is not corrected for other comparisons. The result is None if there are no reports.
     """
     return None if reports == 0 else (Z + Z_OF_NINE_IN_TEN) * math.sqrt(2 * variance / reports)
 
@@ -116,13 +112,8 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 def least_count(other: float, reports: int) -> int | None:
     """Return the smallest number of supporting reports with an interval above ``other``.
 
-    Args:
-        other: the probability that a report supports a value other than its answer.
-        reports: the number of all reports.
-
-    Returns:
-        The number, or None if even ``reports`` supporting reports are too few.
-
+    ``other`` is the probability that a report supports a value other than its answer. The result is
+    None if even ``reports`` supporting reports are too few.
     """
 
     def is_above(count: int) -> bool:

@@ -105,13 +105,7 @@ class Variances:
         return self._worst - self._fresh + fresh
 
     def of_change(self, windows: int, reports: int) -> float:
-        """Return n times the variance of the change between two periods of equal length.
-
-        Args:
-            windows: the number of windows in each period.
-            reports: n, the number of reports in each window.
-
-        """
+        """Return n times the variance of the change between two periods of ``windows`` windows."""
         is_enough = reports * self._fresh >= LEAST_NOISE
         lasting = self._worst - self._fresh if is_enough else self._worst
         return 2 * (self.over(windows, reports) + min(lasting, OPPOSED))

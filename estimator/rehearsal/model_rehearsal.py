@@ -89,13 +89,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """The quality of a model's predictions for people who were not used for training.
-
-    Attributes:
-        devices: the number of devices that reported.
-        aucs: the AUC of each round (see the module).
-
-    """
+    """The number of devices, and the AUC of each round (see the module)."""
 
     devices: int
     aucs: tuple[float, ...]
@@ -196,12 +190,8 @@ def _round(metric: Metric, people: People, encoded: Counts, devices: int, genera
 def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Tally:
     """Draw the tally of many devices from the exact distribution of a model's mechanism.
 
-    Args:
-        metric: a metric of kind model.
-        encoded: the encoded answer of each row, shape (rows, inputs).
-        counts: the number of devices with each row's answer, shape (rows,).
-        generator: the source of random numbers.
-
+    ``encoded`` contains the encoded answer of each row, shape (rows, inputs). ``counts`` contains
+    the number of devices with each row's answer, shape (rows,).
     """
     window = Window.at(metric.window, UNIX_EPOCH_S)
     draw = analysis_of(metric).draws([((tuple(row), 1.0),) for row in encoded.tolist()])
@@ -357,12 +347,10 @@ LEAST_PERSONS: Final = 2
 
 
 def read_people(path: Path, metric: Metric) -> People:
-    """Read a table of true answers for a model. Rows with an empty cell are left out.
+    """Read a table of true answers for a model with a yes/no label.
 
-    Args:
-        path: a CSV file (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify each
-            row's person.
-        metric: a model with a yes/no label.
+    The file is CSV (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify each row's
+    person. Rows with an empty cell are left out.
 
     Raises:
         AnswersError: if the table is invalid. The message names the column or the row, without the

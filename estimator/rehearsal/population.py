@@ -117,14 +117,7 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers in ascending order, with the number or share of devices as weights.
-
-    Attributes:
-        values: the numbers in ascending order, shape (values,).
-        weights: the weights of the numbers, shape (values,).
-        total: the sum of the weights, above 0.
-
-    """
+    """Numbers in ascending order, weighted by the number or share of devices."""
 
     values: Floats
     weights: Floats | Counts
@@ -177,8 +170,6 @@ class Population:
     """The devices that answer one metric.
 
     Attributes:
-        metric: the metric.
-        answers: the distinct answers.
         shares: the share of each answer, shape (len(answers),). They add up to 1.
         devices: the number of devices that record an answer.
         at_hand: the number of devices with each answer, shape (len(answers),). None if answers are

@@ -54,12 +54,7 @@ class RehearsedFigure(Figure, frozen=True, kw_only=True):
 
 
 class RehearsedFigures(Figures):
-    """The figures of a statistic, each with its true value.
-
-    Attributes:
-        truths: the true value of each figure. None if it is unknown.
-
-    """
+    """The figures of a statistic, each with its true value. An unknown true value is None."""
 
     __slots__ = ("truths",)
 
@@ -142,12 +137,7 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
     ) -> Rehearsed:
         """Return the results of a metric, with the true value of each figure.
 
-        Args:
-            truths: the true values that are known.
-            estimated: the estimates.
-            coverage: the coverage of intervals, by statistic.
-            texts: the texts that were found and missed. None if texts are not discovered.
-
+        ``coverage`` is by statistic. ``texts`` is None if texts are not discovered.
         """
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(

@@ -27,9 +27,6 @@ class Digest(NamedTuple):
     """The parts of a digest.
 
     Attributes:
-        heading: the app, and the last window.
-        summary: a sentence on the number of metrics that changed.
-        lines: the title and the sentences of each shown metric.
         more: a line on the metrics that are left out, and where to find them. Empty if all are
             shown.
         participation: a sentence on the devices that the figures describe.

@@ -80,10 +80,6 @@ class Rounded:
     Attributes:
         estimate: the estimate, moved to the nearer end if it lies outside its interval. Empty if
             unknown.
-        low: the lower end of the interval, rounded down.
-        high: the upper end of the interval, rounded up.
-        error: the standard error. Empty if unknown.
-        suffix: the unit after a number. Empty if there is none.
         decimals: the number of decimals of all four texts.
         power: the power of ten by which all four numbers are multiplied.
         possible: the smallest and the largest possible number. None if they are unknown.
@@ -121,11 +117,6 @@ def digits_for(standard_error: float, figures: int = FIGURES) -> int:
 
     For two digits of the error, the result is 1 for an error of 1.3, 2 for 0.0996, and -1 for 120.
     A negative result means rounding to tens, hundreds and so on.
-
-    Args:
-        standard_error: the error, above 0, in the unit that is shown.
-        figures: the number of significant digits of the error.
-
     """
     rounded = Context(prec=figures, rounding=ROUND_HALF_EVEN).create_decimal(repr(standard_error))
     return figures - 1 - rounded.adjusted()
@@ -136,14 +127,9 @@ def percent(
 ) -> Rounded:
     """Return a share in percent, rounded to whole percents or finer.
 
-    Args:
-        value: the estimate, as a fraction of 1. It may lie outside 0 to 1. None if it is unknown.
-        low: the lower end of the interval.
-        high: the upper end of the interval.
-        standard_error: the standard error of the estimate. If missing, the interval's length
-            determines the digits.
-        figures: the number of significant digits of the error.
-
+    The share is a fraction of 1. An estimate may lie outside 0 to 1, or be None. ``figures`` is the
+    number of significant digits of the error. If ``standard_error`` is missing, the interval's
+    length determines the digits.
     """
     figure = (value, low, high, standard_error)
     return _rounded(figure, PERCENT_POWER, max(0, _decimals(figure, figures) - PERCENT_POWER), _behind("%"))
@@ -165,8 +151,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         value: the estimate. None if it is unknown.
         low: the lower end of the interval.
         high: the upper end of the interval.
-        standard_error: the standard error of the estimate. If missing, the interval's length
-            determines the digits.
+        standard_error: the standard error. If missing, the interval's length determines the digits.
         unit: the name of the unit. Empty if there is none.
         figures: the number of significant digits of the error.
         possible: the smallest and the largest possible number. None if they are unknown.
@@ -181,13 +166,9 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
     """Format a size without a standard error, such as the half-width of an interval.
 
-    Args:
-        size: the size, at least 0.
-        figures: the number of significant digits.
-        power: the power of ten by which the size is multiplied: 2 for a share in percent.
-        direction: the direction of the rounding. By default upward, because the size is an upper
-            bound.
-
+    The size is multiplied by 10**power, which is 2 for a share in percent. ``figures`` is the
+    number of significant digits. ``direction`` is upward by default, because the size is an upper
+    bound.
     """
     places = digits_for(size, figures) - power if size > 0 else 0
     return text_of(size, max(0, places) if power else places, power, direction)
@@ -211,17 +192,11 @@ def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[i
 
 
 def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> str:
-    """Multiply a number by a power of ten, round it, and format it with thousands separators.
+    """Multiply a number by 10**power, round it, and format it with thousands separators.
 
-    A negative number gets a minus sign (U+2212) instead of a hyphen. Zero gets no sign.
-
-    Args:
-        value: a finite number.
-        decimals: the digits after the point. A negative number means rounding to tens, hundreds and
-            so on.
-        power: the power of ten: 2 for a share in percent.
-        direction: the direction of the rounding, by its name in `decimal`.
-
+    A negative number of decimals means rounding to tens, hundreds and so on. ``direction`` is a
+    rounding mode of `decimal`. A negative number gets a minus sign (U+2212) instead of a hyphen.
+    Zero gets no sign.
     """
     rounded = _to_place(value, decimals, power, direction)
     sign = MINUS if rounded < 0 else ""
@@ -381,9 +356,6 @@ class ShownFigure(NamedTuple):
 
     Attributes:
         label: the label of the figure. For a pair, two texts that can be shortened separately.
-        figure: the figure.
-        rounded: the figure and its interval as texts.
-        likeliest: the maximum-likelihood value as a text. Empty if there is none.
         ends: the ends of the bar's scale. None if the figure has no bar.
 
     """

@@ -104,11 +104,8 @@ def with_titles(estimated: MetricEstimate, titles: Mapping[str, str]) -> MetricE
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
     """Return one or two sentences on a metric's main figure in one window.
 
-    Args:
-        estimated: the figures of the window.
-        independence: for a pair of metrics, the p-value of the test of independence, corrected for
-            all pairs. None for other metrics.
-
+    For a pair of metrics, ``independence`` is the p-value of the test of independence, corrected
+    for all pairs.
     """
     if not estimated.reports:
         return NO_REPORTS

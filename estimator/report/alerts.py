@@ -59,7 +59,6 @@ class Alert:
     """A condition on one figure of a metric.
 
     Attributes:
-        metric: the name of the metric.
         figure: the figure as written in the alert, such as ``mean`` or ``share[dark]``.
         key: the statistic and the value that identify the figure in a report.
         operator: the comparison with the bound, or the change.
@@ -111,12 +110,6 @@ def judged(
 
     Open windows are left out, because their figures still change. Outcomes on bounds come first, in
     the order of the estimates. Outcomes on changes follow, in the order of the changes.
-
-    Args:
-        alerts: the alerts, in any order.
-        estimates: the estimates of any metrics and windows.
-        changes: for each metric, the changes between windows.
-
     """
     of_windows = [
         _judged(alert, estimated)

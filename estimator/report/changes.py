@@ -104,7 +104,6 @@ class Compared:
     """Tallies of one metric, by window or stratum, with weighted sums and uncorrected p-values.
 
     Attributes:
-        windows: the tallies that are compared, in order.
         shapes: the weights of the tested sums, by shape.
         groups: the groups of tested figures in the first tally.
         sums: for each group, the tested sums, in the order of ``shapes``.
@@ -144,11 +143,8 @@ class Compared:
         """Return the difference in each figure between windows or strata, with its p-values.
 
         The difference is the first tested sum. Shares within groups are left out if all groups are
-        too small for a comparison.
-
-        Args:
-            corrected: the p-values, corrected for all comparisons.
-
+        too small for a comparison. ``corrected`` contains the p-values, corrected for all
+        comparisons.
         """
         return tuple(
             FigureGroup(
@@ -212,12 +208,8 @@ class Compared:
     ) -> Figures:
         """Return one sum for each of some figures, with its p-values.
 
-        Args:
-            group: the group of the figures.
-            shown: the sums that are reported.
-            place: the positions of the sums and of the figures.
-            p_values: the p-values, and the corrected p-values.
-
+        ``place`` contains the positions of the sums and of the figures. ``p_values`` contains the
+        uncorrected and the corrected p-values.
         """
         chosen, figures = place
         least, most = group.ends or SHARES
@@ -250,13 +242,8 @@ class Compared:
     ) -> Change:
         """Return the change of a figure.
 
-        Args:
-            group: the group of the figure.
-            fits: the fit of each sum.
-            shown: the sums that are reported.
-            figure: the position of the figure.
-            of_shapes: the p-value and the corrected p-value of each shape.
-
+        ``fits`` contains the fit of each sum. ``of_shapes`` contains the p-value and the corrected
+        p-value of each shape.
         """
         p_values, corrected = of_shapes
         clear = [shape for shape in range(len(p_values)) if corrected[shape] <= SIGNIFICANT]
@@ -414,10 +401,7 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
 def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
     """Return the p-values of all figures and shapes, corrected for all comparisons.
 
-    Args:
-        tested: the comparisons.
-        weights: the relative part of the significance level of each comparison.
-
+    ``weights`` are the relative parts of the significance level, by comparison.
     """
     distinct = [each.distinct for each in tested]
     known = [~np.isnan(p_values) for p_values in distinct]

@@ -185,11 +185,7 @@ def highlights_of(
 ) -> tuple[Highlight, ...]:
     """Return, for each metric, the window and figures to show first.
 
-    Args:
-        estimates: the estimates, in the order of the metrics, then of the windows.
-        metrics: the definitions of the metrics, by name.
-        changed: for each metric, the changes between windows.
-
+    The estimates are in the order of the metrics, then of the windows.
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
     shown = {name: first_shown(windows) for name, windows in by_metric.items()}

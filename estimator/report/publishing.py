@@ -99,10 +99,7 @@ def rounded_tally(tally: Tally) -> Tally:
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
     """Return the part of a rounded tally's estimates that may be published, or None.
 
-    Args:
-        estimated: the estimates. They may already be in their published form.
-        metric: the metric, as the registry defines it now.
-
+    The estimates may already be in their published form. ``metric`` is the present definition.
     """
     groups = tuple(_with_unknown(group, estimated) for group in estimated.groups)
     texts = estimated.texts

@@ -79,8 +79,6 @@ class QuantileChanges:
     1 yield the change from the first window to the second.
 
     Attributes:
-        windows: the windows, each with the counts of its symbols.
-        metric: the metric.
         probabilities: the probabilities of the quantiles, such as 0.5 for the median.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
@@ -106,12 +104,8 @@ class QuantileChanges:
     ) -> QuantileChanges:
         """Return the weighted sums of all quantiles of a statistic.
 
-        Args:
-            windows: the windows, each with the counts of its symbols.
-            metric: the metric.
-            statistic: the name of the statistic of the quantiles.
-            weights: the weights of the windows in each sum, shape (sums, windows).
-
+        Each window has the counts of its symbols. ``weights`` contains the weights of the windows
+        in each sum, shape (sums, windows).
         """
         quantiles = [window.figures(statistic) for window in windows]
         probabilities = [float(str(label)) for label in quantiles[0].labels]
@@ -242,12 +236,6 @@ class ThresholdShares:
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
     ) -> ThresholdShares:
         """Return the tested share of each quantile, with a range chosen from all windows' counts.
-
-        Args:
-            windows: the windows, each with the counts of its symbols.
-            metric: the metric.
-            probabilities: the probabilities of the quantiles.
-
         """
         histogram = histogram_of(metric)
         counts = np.array([window.counts for window in windows], dtype=np.int64)
@@ -283,13 +271,8 @@ class ThresholdShares:
 def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: int) -> tuple[Places, Places]:
     """Return the range to test for each quantile, as the width and the start of the range.
 
-    Widths are indices in `WIDTHS`. Starts are indices of points of the grid.
-
-    Args:
-        tally: the ranges of the sum of all windows' counts.
-        probabilities: the probabilities of the quantiles.
-        fewest: the number of reports of the smallest window.
-
+    Widths are indices in `WIDTHS`. Starts are indices of points of the grid. ``tally`` is the sum
+    of all windows' counts, and ``fewest`` the number of reports of the smallest window.
     """
     seen, points = tally.after, tally.ranges.points.size
     usable = max(1, int(np.searchsorted(WIDTHS, points // 2, side="right")))

@@ -262,12 +262,8 @@ def with_central(
 ) -> list[MetricEstimate]:
     """Return the estimates, each with the privacy loss from publishing its tally.
 
-    Args:
-        estimated: the estimates of metrics and strata.
-        metrics: the definitions of metrics and strata.
-        registry: the definitions of the metrics alone.
-        delta: the delta of each tally's epsilon.
-
+    ``metrics`` includes strata, and ``registry`` does not. ``delta`` is the delta of each tally's
+    epsilon.
     """
     smallest = _smallest(estimated, registry)
     return [
@@ -279,11 +275,8 @@ def with_central(
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
     """Return, for each window, the privacy loss from publishing all its closed tallies.
 
-    Args:
-        estimated: the estimates of metrics and strata.
-        registry: the definitions of the metrics alone.
-        delta: the delta of the joint epsilon of a window's tallies.
-
+    ``estimated`` includes strata, and ``registry`` does not. ``delta`` is the delta of the joint
+    epsilon of a window's tallies.
     """
     former = former_metrics(registry).values()
     metrics = dict(registry.metrics) | {each.metric.name: each.metric for each in former}

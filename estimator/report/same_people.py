@@ -225,12 +225,8 @@ class Windows:
     def _error(self, more: Floats, less: Floats, widening: Floats, widening_of_less: Floats) -> Floats:
         """Return bounds on standard errors of sums, after widening each window's error.
 
-        Args:
-            more: the positive weights.
-            less: the absolute values of the negative weights.
-            widening: the factors for the windows with positive weights.
-            widening_of_less: the factors for the windows with negative weights.
-
+        ``more`` are the positive weights, and ``less`` the absolute values of the negative weights.
+        Each comes with the widening factors of its windows.
         """
         of_more, of_less = self._fresh(more, widening), self._fresh(less, widening_of_less)
         positive, negative = more @ (widening * self.lasting), less @ (widening_of_less * self.lasting)
@@ -251,15 +247,9 @@ class Windows:
 def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
     """Return the figures of a statistic, such as geometric means, in several windows.
 
-    Every window must have reports and the statistic. A geometric mean is computed from the mean of
-    the answers' logarithms. To first order, its error is the error of that mean times the slope of
-    the exponential function.
-
-    Args:
-        windows: windows of one metric, each with reports.
-        statistic: the statistic of the figures.
-        metric: the metric. None if different people answered in each window.
-
+    Every window must have reports and the statistic. ``metric`` is None if different people
+    answered in each window. A geometric mean is computed from the mean of the answers' logarithms.
+    To first order, its error is the error of that mean times the slope of the exponential function.
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     averaged, scale = means_of(windows, statistic, metric), groups[0].about.scale

@@ -195,12 +195,8 @@ def _added(first: Tally, second: Tally) -> Tally:
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
     """Compare all pairs of strata of each metric in each closed window.
 
-    The stratum `OTHERS`, vectors and models are left out.
-
-    Args:
-        estimates: the estimates of the registry's metrics and strata.
-        registry: the original registry, not the result of `apart`.
-
+    The stratum `OTHERS`, vectors and models are left out. ``registry`` is the original registry,
+    not the result of `apart`.
     """
     compared = list(_compared(estimates, registry))
     weights = {place: 1 / len(list(of_place)) for place, of_place in groupby(compared, _place)}
@@ -362,11 +358,7 @@ def _with_participation(estimated: MetricEstimate, registry: Registry, request: 
 def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: int) -> AmongAll:
     """Return the bounds on the figures of all installations.
 
-    Args:
-        estimated: the figures of the participating devices.
-        taking_part: the number of participating devices.
-        installs: the number of all installations.
-
+    ``estimated`` contains the figures of the participating devices.
     """
     low, high = (min(1.0, devices / installs) for devices in (taking_part.low, taking_part.high))
     return AmongAll(

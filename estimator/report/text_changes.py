@@ -90,7 +90,6 @@ class TextChanges:
     """Weighted sums of the shares of named texts over several windows.
 
     Attributes:
-        shown: the sums that are reported.
         unclear: for each text, whether the groups contradict each other about its share in any
             window, shape (texts,).
 
@@ -105,12 +104,8 @@ class TextChanges:
     ) -> TextChanges:
         """Return the weighted sums of the shares of all tested texts.
 
-        Args:
-            windows: the windows that `with_tested_texts` returns.
-            metric: the metric.
-            statistic: the name of the statistic of the shares.
-            weights: the weights of the windows in each sum, shape (sums, windows).
-
+        The windows come from `with_tested_texts`. ``weights`` contains the weights of the windows
+        in each sum, shape (sums, windows).
         """
         unclear = set[str]().union(*(window.texts.unclear for window in windows if window.texts is not None))
         labels = windows[0].figures(statistic).labels

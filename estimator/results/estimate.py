@@ -179,14 +179,9 @@ class Figures:
     quantity, the column is empty.
 
     Attributes:
-        labels: the label of each figure.
         lows: the lower ends of the intervals, shape (len(labels),).
         highs: the upper ends of the intervals.
-        unbiased: the estimates.
-        standard_errors: the standard errors of the estimates.
-        maximum_likelihood: the maximum-likelihood estimates.
         shrunken: the estimates with the smallest expected squared error.
-        p_values: the p-values of differences.
         p_values_corrected: the p-values of differences, corrected for all comparisons in the
             report.
 
@@ -345,12 +340,8 @@ class Scale:
     def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
         """Return how far fabricated reports may have moved figures down and up.
 
-        Args:
-            figures: the figures, in the unit of the answers.
-            downs: how far the means on the scale may have moved down.
-            ups: how far the means on the scale may have moved up.
-            ends: the smallest and the largest possible figure.
-
+        The figures are in the unit of the answers. ``downs`` and ``ups`` are the movements of the
+        means on the scale. ``ends`` are the smallest and the largest possible figure.
         """
         return downs, ups
 

@@ -61,13 +61,9 @@ HINT_ERROR: Final = 2.0**-40
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
     """Find the argument at which a condition becomes true, by bisection.
 
-    The condition is true at the returned argument, which is as near to ``outside`` as possible.
-
-    Args:
-        holds: the condition. It changes exactly once between ``outside`` and ``inside``.
-        outside: an argument at which the condition is false.
-        inside: an argument at which the condition is true.
-
+    The condition ``holds`` is false at ``outside`` and true at ``inside``, and changes exactly once
+    between them. The condition is true at the returned argument, which is as near to ``outside`` as
+    possible.
     """
     for _ in range(BISECTIONS):
         middle = (outside + inside) / 2
@@ -102,10 +98,7 @@ because they add up to 1 and change by the same amount.
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return corrected p-values in the given order, by Holm's weighted method (1979, section 4).
 
-    Args:
-        p_values: the p-values, from 0 to 1.
-        weights: the weight of each p-value, above 0. A larger weight means a smaller correction.
-
+    Weights are above 0. A p-value with a larger weight gets a smaller correction.
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
     left = [*accumulate(weights[position] for position in reversed(order))][::-1]
@@ -118,13 +111,9 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float) -> Floats:
-    """Return, for each count, the probability of at least this many successes in n trials.
+    """Return, for each count, the probability of at least this many successes.
 
-    Args:
-        counts: the counts, each from 0 to ``reports``.
-        reports: n, the number of trials.
-        chance: the success probability of one trial.
-
+    ``reports`` is the number of trials, and ``chance`` the success probability of one trial.
     """
     successes = np.maximum(counts, 1)
     # scipy's bdtrc would treat the number of reports as a 32-bit integer
@@ -163,13 +152,7 @@ def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
 
 
 def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) -> Floats:
-    """Return the probability that a chi-square variable exceeds each value.
-
-    Args:
-        values: the values, each at least 0.
-        degrees: the degrees of freedom, at least 1.
-
-    """
+    """Return the probability that a chi-square variable exceeds each value of at least 0."""
     tail: Floats = _scipy_special().chdtrc(degrees, values)
     return tail
 
@@ -177,10 +160,7 @@ def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) ->
 def student_of(family: int, degrees: int) -> float:
     """Return the half-width of intervals, in standard errors, for Student's t distribution.
 
-    Args:
-        family: the number of intervals that must be simultaneously valid with 95% confidence.
-        degrees: the degrees of freedom, at least 1.
-
+    ``family`` intervals are simultaneously valid with 95% confidence.
     """
     return -float(_scipy_special().stdtrit(degrees, tail_of(family)))
 

@@ -79,8 +79,8 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
 
     Args:
         values: all possible numbers, shape (m,).
-        counts: how often each number was drawn, shape (draws, m). Each row is a sample from another
-            distribution, with at least one number.
+        counts: how often each number was drawn, shape (draws, m), at least one number per row. Each
+            row is a sample from another distribution.
         family: the number of intervals that must be simultaneously valid with 95% confidence.
 
     """
@@ -272,11 +272,8 @@ def _moved_out(lower: float, count: int, reports: int) -> float:
 def at_most(count: int, reports: int, probability: float) -> float:
     """Return the probability of at most ``count`` successes, as the sum of count + 1 terms.
 
-    Args:
-        count: a small count, or -1 for the impossible event.
-        reports: n, the number of trials.
-        probability: the success probability of one trial, below 1.
-
+    ``count`` is small, or -1 for the impossible event. ``probability`` is the success probability
+    of one trial, below 1.
     """
     odds = probability / (1 - probability)
     term = math.exp(reports * math.log1p(-probability)) if count >= 0 else 0.0

@@ -58,8 +58,6 @@ class Canvas:
     """A drawing, in pixels.
 
     Attributes:
-        width: the width of the drawing.
-        height: the height of the drawing.
         title: a description for people who cannot see the drawing.
         parts: the SVG elements of the drawing, from back to front.
 

@@ -45,9 +45,6 @@ class Asked(NamedTuple):
         answers: each person's answer, 1 for yes.
         sent: for each person, the answer that the device reports, 1 for yes.
         keep: the probability that a device reports the true answer.
-        estimate: the estimated share of yes.
-        low: the lower end of the estimate's 95% interval.
-        high: the upper end of the estimate's 95% interval.
 
     """
 

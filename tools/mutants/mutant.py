@@ -84,16 +84,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
 
 
 class Mutant(NamedTuple):
-    """A module with one small fault.
-
-    Attributes:
-        file: the module's path.
-        line: the number of the faulty line.
-        source: the source of the faulty module.
-        right: the line without the fault.
-        wrong: the line with the fault.
-
-    """
+    """A module with one small fault. ``right`` is the line without the fault, ``wrong`` with it."""
 
     file: str
     line: int

@@ -43,10 +43,7 @@ class Result:
     """The result for one mutant.
 
     Attributes:
-        outcome: the verdict of the tests.
         by: the first test that failed, or ``timeout``. Empty if all tests passed in time.
-        tests: the number of tests that were chosen for the mutant.
-        seconds: the duration of the tests.
 
     """
 

@@ -20,14 +20,9 @@ the same variances.
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
     """Return the minimum worst variance of channels with given scores, on a range from -1 to 1.
 
-    The variance is bounded only on a grid of answers, which can only lower the result. Channels
-    with other scores are excluded, which can only raise the result.
-
-    Args:
-        epsilon: the epsilon of the channel.
-        scores: the scores that a symbol may have, antisymmetric and rising.
-        answers: the number of answers from 0 to 1.
-
+    The scores are antisymmetric and rising. The variance is bounded only on a grid of answers,
+    which can only lower the result. Channels with other scores are excluded, which can only raise
+    the result.
     """
     size, odds = scores.size, math.exp(epsilon)
     places = np.linspace(0.0, 1.0, answers)

@@ -13,11 +13,7 @@ from estimator.statistics.arrays import Floats
 class Shape:
     """A channel with sliding bands: one band of likelier symbols for each of several answers.
 
-    Attributes:
-        odds: e**epsilon.
-        symbols: the number of symbols.
-        width: the width of a band.
-
+    ``odds`` is e**epsilon.
     """
 
     odds: float
@@ -45,12 +41,9 @@ class Shape:
 def worst_variance(places: Floats, squares: Floats) -> float:
     """Return the largest variance of a report's score, over all answers.
 
-    The device chooses one of two bands at random for an answer between them.
-
-    Args:
-        places: the expected score of each band, in rising order, shape (bands,).
-        squares: the expected squared score of each band, shape (bands,).
-
+    The device chooses one of two bands at random for an answer between them. ``places`` and
+    ``squares`` are the expected score and squared score of each band, shape (bands,). The bands are
+    in rising order of score.
     """
     gaps = np.diff(places)
     slopes = np.diff(squares) / gaps

@@ -38,14 +38,7 @@ It does not match pictures.
 
 
 class Page(NamedTuple):
-    """A page for a file.
-
-    Attributes:
-        name: the name of the page on the site, without the ending .html.
-        title: the file's path in the repository.
-        body: the HTML of the page's body.
-
-    """
+    """A page for a file, with its name without .html, and the HTML of its body."""
 
     name: str
     title: str

@@ -70,10 +70,7 @@ class ShownGroup:
 
     Attributes:
         group: all figures of the statistic.
-        title: the title of the figures.
-        unit: the unit of the shown figures.
         labels: the labels of the shown figures, equal in every window of a metric.
-        figures: the shown figures.
 
     """
 
@@ -98,12 +95,8 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
     """Yield the statistics that the page shows for one window.
 
     All windows of a metric with reports have the same statistics. The only exception is a model in
-    a window with too few reports to learn from, which has none.
-
-    Args:
-        estimated: the figures of the window.
-        positions: the positions of the shown values among all values of the metric.
-
+    a window with too few reports to learn from, which has none. ``positions`` are the positions of
+    the shown values among all values.
     """
     for group in estimated.groups:
         if group.about.on_page:
@@ -128,11 +121,9 @@ class Tracks(Record, frozen=True, kw_only=True):
     step. None stands for a missing estimate.
 
     Attributes:
-        step: the size of one step.
         suffix: the unit, with a space in front.
         texts: for each figure and window, the estimate, both ends of the interval and any
             maximum-likelihood value, rounded and separated by spaces.
-        estimates: the estimates.
         down: the distances from the estimates to the lower ends. None if every interval begins at
             0.
         up: the distances from the estimates to the upper ends.
@@ -154,9 +145,6 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
     """The figures of one statistic over time.
 
     Attributes:
-        title: the title of the figures.
-        percent: whether the figures are shares.
-        labels: the labels of the figures.
         line: the name of the line of a figure over time, with ``{}`` in place of the figure's
             label.
         brief: the estimates in the window that is shown first, rounded as in a headline.
@@ -193,7 +181,6 @@ class JointTracks(Tracks, frozen=True, kw_only=True):
 
     Attributes:
         names: the names of the two metrics. None for a model.
-        groups: the names of the groups.
         outcomes: the answers with drawn shares.
         steps: the range of probabilities of each group, if groups are ranges such as "10 to 30%".
 
@@ -227,9 +214,7 @@ class MetricData(Record, frozen=True, kw_only=True):
         at: the position in the calendar of the window shown first.
         lead: the position of the figure that is drawn over time, among the figures of all
             statistics.
-        reports: the number of reports in each window. None if there is no tally.
         open: the positions of the open windows.
-        unit: the unit of the answers. Empty if there is none.
         drawings: the charts of a window. The first chart is visible, and the others are collapsed.
         groups: the figures of each shown statistic in all windows.
         pooled: the number of reports in all windows together. None if windows are not pooled.
@@ -446,11 +431,8 @@ def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -
 def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit, digits: int = KEPT_DIGITS) -> Tracks:
     """Return rows of estimates in the form that the page's script reads.
 
-    Args:
-        rows: a row for each figure, with the estimate in each window.
-        unit: the unit of the texts.
-        digits: the maximum number of digits of each number in the chart.
-
+    There is one row per figure, with the estimate in each window. ``digits`` is the maximum number
+    of digits of each number.
     """
     exponent = exponent_of((estimate for row in rows for estimate in row), digits)
     coded = [[_coded(estimate, exponent) for estimate in row] for row in rows]

@@ -60,23 +60,16 @@ class MetricView:
     """The part of a page about one metric, for the template.
 
     Attributes:
-        metric: the definition of the metric.
-        headline: the headline of the window that is shown first.
-        verdict: the conclusion on whether the answers changed.
         facts: pairs of a label and a value, such as ``Epsilon of a report`` and ``1``.
         window: the name of the window that is shown first. None if the metric has no window.
         preliminary: whether the window that is shown first is still open.
-        reports: the number of reports in the window that is shown first.
         also: further headlines of the window that is shown first, such as the median.
         warnings: sentences that warn readers against unjustified conclusions.
-        groups: the figures of the window that is shown first.
         left_out: a phrase on the number of values that are not shown. Empty if all are shown.
         joint: the view of a pair of metrics. None for other metrics.
-        extras: the other tables about the window that is shown first.
         changes: the label, the unit and the change of every figure that was tested for changes, the
             clearest change first.
         spark: a small chart of a figure over time, or None.
-        spark_label: a description of the small chart.
         data: the data of the charts. None if there is nothing to draw.
 
     """
@@ -225,12 +218,8 @@ def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequ
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
     """Yield labels and values of the facts that a privacy reviewer needs about one metric.
 
-    Args:
-        metric: the definition of the metric.
-        windows: the estimates of the metric, by window.
-        central: the privacy loss from publishing the tally of the window that is shown first. None
-            if it was not requested.
-
+    ``central`` is the privacy loss from publishing the tally of the window that is shown first. It
+    is None if it was not requested.
     """
     if metric.title != metric.name:
         yield "Name", metric.name

@@ -66,15 +66,7 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 
 
 class SkippedTallies(NamedTuple):
-    """The tallies of one edition that were skipped for the same reason.
-
-    Attributes:
-        metric: the name of the metric.
-        edition: the edition of the metric.
-        reason: the reason why the tallies are not estimated.
-        windows: the names of the windows.
-
-    """
+    """The tallies of one edition that were skipped for the same reason."""
 
     metric: str
     edition: str
@@ -86,11 +78,9 @@ class PageData(Record, frozen=True):
     """The data of all charts of a page.
 
     Attributes:
-        confidence: the confidence of the intervals, in percent.
         few: the minimum number of reports with which a chart's line passes through a window.
         calendars: for each kind of window, the name and the first day of every window.
         events: for each kind of window, the days and titles of the registry's events.
-        metrics: the data of each metric's charts, by the name of the metric.
 
     """
 
@@ -106,8 +96,6 @@ class Page:
     """The contents of the page, for the template.
 
     Attributes:
-        registry: the registry of the metrics.
-        report: the estimates of the metrics.
         metrics: the view of each metric, in the registry's order.
         calendars: for each kind of window that occurs, all windows from the first to the last.
 
@@ -208,11 +196,9 @@ class Page:
 
 
 def page_of(report: EstimateReport, registry: Registry) -> Page:
-    """Return the page of a report.
+    """Return the page of a report with highlights.
 
-    Args:
-        report: the estimates, with highlights.
-        registry: the definitions of all metrics, including metrics without a tally.
+    ``registry`` also contains the metrics without a tally.
 
     Raises:
         OutputError: if the page would be too large because its windows are far apart.

@@ -36,7 +36,6 @@ class DevicesOverTime(NamedTuple):
     """The approximate number of participating devices in each window of one kind.
 
     Attributes:
-        kind: the kind of these windows: day, week or month.
         spark: a small chart of the numbers. None if there is only one window.
         rows: the name of each window and its approximate number of devices, the newest first.
 
@@ -51,7 +50,6 @@ class ListedMetric(NamedTuple):
     """A line in the list of metrics on a public page.
 
     Attributes:
-        standing: the latest results of the metric.
         window: how often devices report on the metric.
         history: a sentence on the first and the last published window, and sentences on earlier
             forms of the metric.
@@ -79,11 +77,8 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
     """Return the latest results of each metric on a page, with its first and last window.
 
-    Args:
-        page: the page of all windows.
-        windows: the archived windows, newest first.
-        absent: the text for a metric without estimates.
-
+    ``windows`` are the archived windows, newest first. ``absent`` is the text for a metric without
+    estimates.
     """
     first: dict[str, str] = {}
     for estimated in page.report.metrics:
@@ -140,11 +135,7 @@ def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
     """Return the values for the template of a public page, besides the metrics.
 
-    Args:
-        page: the page of the metrics that may be published.
-        standing: the latest results of these metrics.
-        registry: the definitions of these metrics.
-
+    The page, the results and the registry contain only metrics that may be published.
     """
     listed = [_listed(each, registry) for each in standing.metrics if each.metric in registry.metrics]
     return {"listed": listed, "devices": _over_time(page, standing)}

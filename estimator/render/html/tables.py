@@ -56,13 +56,7 @@ NUMERIC: Final = frozenset({*"0123456789+", MINUS})
 
 
 class GroupRow(NamedTuple):
-    """The shares within one group.
-
-    Attributes:
-        group: the name of the group.
-        figures: the name and the share of each answer.
-
-    """
+    """The name of a group, and the share of each answer within it."""
 
     group: str
     figures: tuple[tuple[str, Figure], ...]
@@ -79,11 +73,9 @@ class JointView:
         names: the name of the metric that defines the groups, and of the metric that is compared.
         groups: the shares within each group. Empty if the second metric is a number, because its
             figures include the groups' means.
-        verdict: the conclusion on whether groups differ.
         independence: a sentence on whether the two metrics are associated. Empty if the second
             metric is a number.
         clearest: all comparisons, the clearest first.
-        unit: the unit of the differences.
 
     """
 
@@ -122,11 +114,8 @@ class JointView:
 def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
     """Return the view of a pair of metrics, or None for other metrics.
 
-    Args:
-        estimated: the figures of the window.
-        independence: the p-value of the test of independence, corrected for all pairs. None if
-            there is no test.
-
+    ``independence`` is the p-value of the test of independence, corrected for all pairs. It is None
+    if there is no test.
     """
     differences, names = differences_of(estimated), estimated.names
     if differences is None or names is None:
@@ -172,11 +161,8 @@ def _independence(test: Independence | None, names: tuple[str, str], p_value: fl
 def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -> WordedConclusion:
     """Return the conclusion on whether groups differ.
 
-    Args:
-        names: the name of the metric that defines the groups, and of the metric that is compared.
-        clearest: all comparisons, the clearest first.
-        unit: the unit of the differences: percent for shares, and the number's unit for means.
-
+    ``names`` are the metric that defines the groups and the compared metric. ``clearest`` contains
+    all comparisons, the clearest first, in the given unit.
     """
     concluded = conclusion(clearest[0])
     return WordedConclusion(
@@ -215,15 +201,7 @@ def _doubt(clearest: Sequence[Figure]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A table of a metric besides its figures.
-
-    Attributes:
-        title: the title of the table.
-        note: a sentence about the table.
-        head: the names of the columns.
-        rows: the cells, by row.
-
-    """
+    """A table of a metric besides its figures."""
 
     title: str
     note: str

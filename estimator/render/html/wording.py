@@ -145,13 +145,8 @@ class WordedConclusion:
 def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: Sequence[str] = ()) -> WordedConclusion:
     """Return the conclusion on whether the answers to a metric changed.
 
-    Args:
-        metric: the metric.
-        changes: the changes over the closed windows of the metric. None with fewer than two
-            windows.
-        windows: the number of closed windows with reports.
-        untested: the statistics without a test for changes.
-
+    ``changes`` is None with fewer than two closed windows. ``windows`` is the number of closed
+    windows with reports. ``untested`` names the statistics without a test for changes.
     """
     not_tested = untested_words(untested)
     if changes is None:
@@ -241,7 +236,6 @@ class Headline:
     Attributes:
         figure: the figure with its unit, or empty if it is unknown.
         about: a phrase on the meaning of the figure, or on why it is unknown.
-        interval: the interval without brackets. Empty if there is none.
 
     """
 

@@ -286,12 +286,8 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
     """Yield a line for each shown figure of a statistic.
 
-    Args:
-        group: the figures of the statistic.
-        positions: the positions of the shown values. Ignored if the statistic does not have one
-            figure per value.
-        have_bars: whether the lines have bars.
-
+    ``positions`` are the shown values. They are ignored if the statistic does not have one figure
+    per value.
     """
     unit, ends = unit_of(group), bar_ends(group) if have_bars else None
     for figure in shown_figures(group, positions):

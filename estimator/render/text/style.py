@@ -112,23 +112,14 @@ class Style:
     def row(self, window: str, shown: ShownFigure, unknown: str = "no reports") -> str:
         """Return one line: a label, its figures and, if the figure has a scale, a bar.
 
-        Args:
-            window: the name of the window. If it is empty, the label also takes the columns of the
-                window.
-            shown: the figure in the line.
-            unknown: the text for an estimate that is None.
-
+        If ``window`` is empty, the label also takes the columns of the window. ``unknown`` is the
+        text for an estimate that is None.
         """
         (line,) = self.rows([(window, shown)], unknown)
         return line
 
     def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
-        """Yield lines like those of `row`. Numbers of the same unit are aligned at decimal points.
-
-        Args:
-            lines: the window and the figure of each line.
-            unknown: as in `row`.
-
+        """Yield lines like those of `row`, with numbers of the same unit aligned at decimal points.
         """
         for _, of_unit in groupby(lines, key=lambda line: line[1].rounded.suffix):
             alike = list(of_unit)
@@ -252,14 +243,9 @@ def cut_to(text: str, columns: int, ellipsis: str) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[str]:
-    """Break a text into lines.
+    """Break a text at spaces into lines of at most ``columns`` columns.
 
-    Args:
-        text: the text, which is broken at spaces.
-        columns: the maximum width of a line.
-        first: the prefix of the first line.
-        others: the prefix of the other lines.
-
+    ``first`` is the prefix of the first line, and ``others`` the prefix of the other lines.
     """
     counted = "".join(character + FILLER * (_most_columns(character) - 1) for character in text)
     lines = textwrap.wrap(counted, columns, initial_indent=first, subsequent_indent=others)
