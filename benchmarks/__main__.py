@@ -74,11 +74,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
 """The function that runs each benchmark, by its name, in the order of the sections."""
 
 MARK: Final = "<!-- {} -->\n"
-"""The comment that marks the beginning of a benchmark's section."""
 
 
 def main(names: list[str]) -> None:
-    """Run the named benchmarks, or all of them, and write the results."""
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
@@ -110,7 +108,6 @@ def write(measured: dict[str, str]) -> None:
 
 
 def read(text: str) -> dict[str, str]:
-    """Return the sections of a file, by the names of their benchmarks."""
     _, *pieces = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 

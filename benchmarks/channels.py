@@ -71,7 +71,6 @@ def _prepare_ms(size: int, epsilon: float) -> tuple[float, float]:
 
 
 def client() -> str:
-    """Measure reports per second for a category of 1,024 values, and for a mean."""
     asked = {"1024 values": kind_of(1024), "a mean of numbers from 0 to 80": Number(Fraction(0), Fraction(80), "mean")}
     said = []
     for name, kind in asked.items():
@@ -85,7 +84,6 @@ def client() -> str:
 
 
 def estimated() -> str:
-    """Measure the time and the memory to estimate a tally."""
     rows, verdicts = [], []
     for values, limit_s in LIMITS_S.items():
         runs = [json.loads(_run("-m", "benchmarks.large", str(values))) for _ in range(ROUNDS)]

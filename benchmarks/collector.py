@@ -111,7 +111,6 @@ def measure(figures: Figures, port: int, worker: int, requests: list[bytes], per
 
 
 def rate(registry: Registry, port: int) -> float:
-    """Measure how many uploads per second the server processes."""
     requests = [request("/v1/reports", body) for body in uploads(registry, REQUESTS)]
     return len(requests) / send_all(port, requests)
 

@@ -63,7 +63,6 @@ def draw_tallies(folder: Path, reports: int) -> Path:
 
 
 def report_s(tallies: Path) -> float:
-    """Measure the seconds that the command ``report`` takes."""
     started = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "estimator", "report", "--registry", str(REGISTRY), "--tallies", str(tallies)],

@@ -27,7 +27,6 @@ def measure_fresh() -> str:
 
 
 def fresh_s(target: str) -> float:
-    """Measure the seconds that a target of the Makefile takes in a new clone."""
     with tempfile.TemporaryDirectory(prefix="hearsay-fresh-") as home:
         clone = Path(home) / "hearsay"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)  # noqa: S607 on the PATH

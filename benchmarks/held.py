@@ -98,7 +98,6 @@ def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
 
 
 def fill(store: RedisStore, uploads: int) -> None:
-    """Count a number of uploads, each with a new id."""
     shapes = cycle(_shapes())
     while uploads:
         batch = min(uploads, MAX_BULK_UPLOADS)
@@ -133,7 +132,6 @@ def held_bytes(server: Any) -> int:
 
 
 def buckets(server: Any) -> list[bytes]:
-    """Return the keys of all buckets of upload ids."""
     return list(server.scan_iter("*:seen:*", count=10_000))
 
 
@@ -144,7 +142,6 @@ def tallies_bytes(server: Any) -> int:
 
 
 def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
-    """Measure the seconds to export a store, and to import the export into a new store."""
     backup = folder / "backup.ndjson"
     export_s = seconds("store", "export", "--redis", url, "--to", str(backup))
     with EmbeddedStore(folder / "restored") as restored:
@@ -152,7 +149,6 @@ def backup_seconds(url: str, folder: Path) -> tuple[float, float]:
 
 
 def seconds(*command: str) -> float:
-    """Measure the seconds that a command of the collector takes."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-m", "collector", *command], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began

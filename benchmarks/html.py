@@ -177,14 +177,12 @@ def command(folder: Path, metrics: str) -> list[str]:
 
 
 def command_seconds(arguments: list[str]) -> tuple[float, float]:
-    """Measure the elapsed seconds and the processor seconds of a command."""
     started, used = time.perf_counter(), children_s()
     subprocess.run(arguments, check=True, capture_output=True)
     return time.perf_counter() - started, children_s() - used
 
 
 def children_s() -> float:
-    """Return the processor seconds of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -219,7 +217,6 @@ def write_every_kind(page: Path) -> tuple[float, float]:
 
 
 def histogram_seconds(registry: Registry) -> Iterator[float]:
-    """Yield the seconds to estimate the tally of each histogram."""
     metric = next(metric for metric in registry.metrics.values() if metric.kind.name == "number")
     tally: Tally = next(
         tally for tally in decode(tallies(registry, range(1)).splitlines()) if tally.metric == metric.name

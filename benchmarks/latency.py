@@ -180,7 +180,6 @@ def writes(folder: Path) -> list[float]:
 
 
 def quantiles(values: Sequence[float]) -> list[float]:
-    """Return the quantiles of the values at ``QUANTILES``."""
     ordered = sorted(values)
     return [ordered[ceil(part * len(values)) - 1] for part in QUANTILES]
 
@@ -188,9 +187,9 @@ def quantiles(values: Sequence[float]) -> list[float]:
 def waits(port: int, requests: Sequence[bytes], due_s: Sequence[float]) -> list[float]:
     """Send each request when it is due, on a free connection.
 
-    Return the seconds from the due time of each request until its answer. ``due_s`` is in seconds
-    from the beginning, in rising order. A single process handles all connections. A process for
-    each connection would take cores away from the server.
+    Return the seconds from the due time of each request until its answer. ``due_s`` contains the
+    due times in rising order, in seconds from the start. A single process handles all connections.
+    A process for each connection would take cores away from the server.
     """
     waits_s: list[float] = []
     answer_due: dict[socket.socket, float] = {}

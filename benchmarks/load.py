@@ -13,7 +13,7 @@ from client_sdk.protocol import Registry, Report, Upload, Window
 CONNECTIONS = 8
 """The number of connections.
 
-The server never waits for requests with this number. More client processes would take time from the
+With this number, the server always has requests. More client processes would take time from the
 server.
 """
 
@@ -37,7 +37,6 @@ JSON = ("Content-Type: application/json",)
 
 
 def request(path: str, body: bytes, headers: Sequence[str] = JSON) -> bytes:
-    """Return the bytes of a POST request."""
     head = ("POST {} HTTP/1.1", "Host: 127.0.0.1", *headers, "Content-Length: {}", "", "")
     return "\r\n".join(head).format(path, len(body)).encode() + body
 

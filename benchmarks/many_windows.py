@@ -52,12 +52,10 @@ second.
 
 
 def registry() -> Registry:
-    """Return 50 metrics."""
     return Registry.parse(definitions())
 
 
 def definitions() -> str:
-    """Return the metrics as TOML."""
     fields = [definition for times, definition in KINDS for _ in range(times)]
     text = registry_text(**{f"metric_{number:02}": definition for number, definition in enumerate(fields)})
     return text.replace("per_window = 20", "per_window = 99").replace("lifetime = 400", "lifetime = 9999")

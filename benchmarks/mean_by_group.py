@@ -107,7 +107,6 @@ def row(groups: int, text: str) -> list[str]:
 
 
 def main() -> None:
-    """Print the table."""
     heading = ["groups, epsilon", *(f"{points} points" for points in POINTS), "split, part", "taken"]
     rows = [row(groups, text) for groups in GROUPS for text in EPSILONS]
     for line in (heading, ["---"] * len(heading), *rows):

@@ -50,7 +50,6 @@ def measure_metrics() -> str:
 
 
 def cpu_us(application: Callable[..., Iterable[bytes]] | WSGIApplication) -> float:
-    """Measure the processor time of a call, in microseconds."""
     gc.collect()
     began = time.process_time()
     for _ in range(CALLS):

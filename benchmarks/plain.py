@@ -14,7 +14,6 @@ store = redis.Redis.from_url(os.environ.get("PLAIN_STORE", "redis://127.0.0.1"))
 
 @app.post("/v1/reports")
 def post_reports() -> Response:
-    """Store an upload unchanged."""
     upload = request.get_json()
     store.rpush("uploads", json.dumps(upload))
     return Response(b'{"accepted":4,"refused":[]}', mimetype="application/json")

@@ -76,7 +76,6 @@ def send_at_once(port: int, requests: Sequence[bytes]) -> None:
 
 
 def peak_bytes(pid: int) -> int:
-    """Return the peak memory of a process, in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 

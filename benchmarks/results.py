@@ -16,7 +16,6 @@ NONE = "none"
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
     lines = [heading, ["---"] * len(heading), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 

@@ -124,7 +124,7 @@ def record_times() -> list[float]:
 
 @contextlib.contextmanager
 def _device(now: list[float]) -> Iterator[Telemetry]:
-    """Open the SDK on a new device. Its clock shows the time in the list, which callers change."""
+    """Open the SDK on a new device. Its clock shows ``now[0]``."""
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,
         Telemetry(

@@ -30,7 +30,7 @@ Latency is measured at this load. The rest is a reserve for the failure of anoth
 """
 
 GATHER_S: Final = 5
-"""The default maximum number of seconds for which a relay holds an upload."""
+"""The default maximum time in seconds that a relay holds an upload."""
 
 REMEMBERED_DAYS: Final = {
     "day": 1 + (GRACE_S + IDS_OUTLIVE_S) // DAY_S,
@@ -109,7 +109,6 @@ def _figure(results: str, source: Source) -> float:
 
 
 def needs() -> str:
-    """Return the tables of hardware needs, computed from the results."""
     return needs_by(measured(RESULTS.read_text(encoding="utf-8")))
 
 

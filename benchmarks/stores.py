@@ -133,7 +133,6 @@ def _in_step(store: Any, replicas: int) -> bool:
 
 @contextlib.contextmanager
 def on_cluster(folder: Path) -> Iterator[Setting]:
-    """Run a collector on a cluster without replicas."""
     folder.mkdir()
     with (
         running_cluster(folder, MASTERS, replicas=0) as nodes,

@@ -31,7 +31,6 @@ MOST_MS: Final = 5.0
 
 
 def measure_typescript() -> str:
-    """Measure sizes and speeds, and return their section of RESULTS.md."""
     _npm("run", "--silent", "build")
     sizes = dict(
         re.findall(r"(everything|boolean, category, number): (\d+) bytes", _node("--test", "dist/test/size.test.js"))
@@ -57,7 +56,6 @@ def measure_typescript() -> str:
 
 
 def _record(output: str) -> str:
-    """Return the time of `record`, compared with a bare write."""
     pattern = r"(\w+): record median ([\d.]+) ms, 95% ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95% ([\d.]+) ms"
     rows = [list(row) for row in re.findall(pattern, output)]
     head = ("browser", "`record`, median ms", "95%", "bare write, median ms", "95%")
@@ -74,7 +72,6 @@ def _record(output: str) -> str:
 
 
 def measure_browsers() -> str:
-    """Run the tests with races and kills in real browsers, and return their section."""
     return browsers_section(_node("--test", "dist/browsers/browsers.test.js", rounds=ROUNDS))
 
 

@@ -140,7 +140,6 @@ def _row(length: int, epsilon: float, generator: np.random.Generator) -> tuple[l
 
 
 def _mean(values: Floats) -> str:
-    """Return the mean of values, with its standard error, as text."""
     return f"{values.mean():.3f} ± {_error_of(values):.3f}"
 
 
@@ -222,7 +221,6 @@ def _metric(length: int) -> Metric:
 
 
 def _decode_s(metric: Metric, bits: int, generator: np.random.Generator) -> float:
-    """Measure the seconds from the counts of all symbols to the mean with its intervals."""
     assert isinstance(metric.channel, RotatedAxes)
     wide = replace(metric.channel, rotations=metric.channel.rotations * (2 ** (bits - 1) // AXES))
     metric, counts = replace(metric, channel=wide), generator.integers(0, 3, wide.symbols)

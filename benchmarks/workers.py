@@ -33,9 +33,7 @@ UNBOUND = float("inf")
 
 @dataclass
 class Figures:
-    """The processor time of all workers in microseconds per upload, and the uploads per second, by
-    round.
-    """
+    """Processor microseconds of all workers per upload, and uploads per second, by round."""
 
     cpu_us: list[float] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)

@@ -189,7 +189,6 @@ def _read(
 
 
 def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
-    """Return the secret of a read key for a collector."""
     if is_base_url(collector) and is_readable_on_the_way(collector) and not allow_plain_http:
         raise ValueError(
             "collector must be an https:// URL, unless it is on this machine: anybody on the network path could read "
@@ -312,8 +311,8 @@ def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
     """Return whether a feature of a model file is complete.
 
     A feature has either a list of values or a numeric range, never both. In a model with a norm, a
-    feature with v values has v - 1 weights, and a feature with a range has one. In any other model,
-    a feature has one weight per value or per part of its range.
+    feature with v values has v - 1 weights, and a feature with a range has one weight. In any other
+    model, a feature has one weight per value or per part of its range.
     """
     if each.values:
         has_ends = (each.low, each.high) != (None, None)

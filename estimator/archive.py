@@ -309,7 +309,6 @@ def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> 
 
 
 def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
-    """Return the content of each file in a window's folder, keyed by file name."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),

@@ -127,7 +127,6 @@ def _write(folder: Path, public: Registry, estimates: dict[str, list[MetricEstim
 
 
 def _report_on(name: str, estimates: list[MetricEstimate], shown: EstimateReport, public: Registry) -> EstimateReport:
-    """Return the published report on a metric."""
     return replace(
         shown,
         metrics=tuple(in_order(estimates, apart(public).metrics)),

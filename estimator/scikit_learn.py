@@ -45,7 +45,7 @@ class LearnedClassifier(ClassifierMixin, _Learned):  # type: ignore[misc] # scik
     """
 
     def __init__(self, file: ModelFile) -> None:
-        """Create the classifier from a model whose label is a boolean."""
+        """Create the classifier from a model with a boolean label."""
         super().__init__(file)
         self.classes_ = np.array([False, True])
 

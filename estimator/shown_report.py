@@ -59,7 +59,6 @@ class _Answer(NamedTuple):
 
 
 def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
-    """Return each metric's latest answer, and a sentence on the number of participating devices."""
     from estimator.render.words import answer_of, participation_of, titled  # noqa: PLC0415 90 ms
     from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
 

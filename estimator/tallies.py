@@ -212,8 +212,7 @@ class Extent:
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
-        """Add the size of one tally. ``counts`` is the number of counts plus the number of listed
-        symbols.
+        """Add one tally. ``counts`` is its number of counts plus its number of listed symbols.
 
         Raises:
             TalliesError: if a limit is exceeded. The message says which.

@@ -138,7 +138,6 @@ def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
 
 
 def _import_statements(block: ast.AST) -> Iterator[ast.ImportFrom]:
-    """Yield the import statements of a block and of the blocks in it."""
     for part in ("body", "orelse", "handlers", "finalbody", "cases"):
         for statement in getattr(block, part, ()):
             if isinstance(statement, ast.ImportFrom):

@@ -64,6 +64,5 @@ def tallies(law: Floats, reports: int, draws: int, generator: np.random.Generato
 
 
 def holds(lows: Floats, highs: Floats, truths: Floats | float) -> Held:
-    """Return whether each interval contains the true value."""
     held: Held = np.logical_and(lows - ROUNDED <= truths, truths <= highs + ROUNDED)
     return held

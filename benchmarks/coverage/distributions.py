@@ -62,7 +62,6 @@ class Truth(NamedTuple):
 
     @classmethod
     def from_population(cls, people: Population, points: Floats) -> Truth:
-        """Return the true values at the points of a grid from 0 to 1."""
         at_most = np.array([people.at_most(point) for point in points.tolist()])
         alike = np.array([people.shares[people.answers == point].sum() for point in points.tolist()])
         return cls(at_most, at_most - alike, people)
@@ -105,12 +104,10 @@ def bins(tally: TallyRanges, truth: Truth, family: int = 1) -> Held:
 
 
 def all_bins(tally: TallyRanges, truth: Truth) -> Held:
-    """Return whether the simultaneous intervals of all bins contain the true shares."""
     return np.array([bins(tally, truth, truth.at_most.size - 1).all()])
 
 
 def variance(tally: TallyRanges, truth: Truth) -> Held:
-    """Return whether the interval of the variance contains the true variance."""
     low, high = variance_interval(tally)
     return holds(np.array([low]), np.array([high]), truth.people.variance)
 

@@ -1,6 +1,6 @@
 """The coverage of intervals for shares within groups, for a pair of metrics.
 
-Another measurement is about the shares among people who answered a metric at all.
+The module also measures shares among people who answered a metric at all.
 """
 
 from __future__ import annotations

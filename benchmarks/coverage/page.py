@@ -37,10 +37,10 @@ AGAIN: Final = 6
 """The number of intervals with the lowest coverage that are measured again, per kind of figure."""
 
 TIMES_AGAIN: Final = 10
-"""The factor by which the second measurement uses more tallies."""
+"""The number of tallies in the second measurement, divided by the number in the first."""
 
 TIMES_AT_LAST: Final = 100
-"""The factor by which a third measurement uses more tallies.
+"""The number of tallies in a third measurement, divided by the number in the first.
 
 The lowest of many coverages may be low by chance. If it seems too low, new tallies decide.
 """
@@ -71,7 +71,6 @@ class Lowest(NamedTuple):
 
     @classmethod
     def from_held(cls, cell: Cell, held: Held) -> Lowest:
-        """Return the interval with the lowest coverage in a cell."""
         coverages = held.mean(axis=0)
         place = int(coverages.argmin())
         return cls(float(coverages[place]), cell, place)

@@ -58,7 +58,6 @@ CATEGORIES: Final[Mapping[str, Channel]] = SCALES | {
 
 
 def of_numbers() -> Iterator[Cell]:
-    """Yield the cells of means of numbers on a grid."""
     for name, channel in NUMBERS.items():
         scores = decoder_of(channel)
         assert scores is not None
@@ -66,7 +65,6 @@ def of_numbers() -> Iterator[Cell]:
 
 
 def of_scales() -> Iterator[Cell]:
-    """Yield the cells of means of scales and counts."""
     for name, channel in SCALES.items():
         inverse = inverse_of(channel)
         yield from _of_means(
@@ -78,7 +76,6 @@ def of_scales() -> Iterator[Cell]:
 
 
 def of_set_sizes() -> Iterator[Cell]:
-    """Yield the cells of the mean size of sets."""
     for name, channel in CATEGORIES.items():
         if not isinstance(channel, Exponential):
             inverse, positions = inverse_of(channel), np.append(np.ones(channel.inputs - 1), 0.0)

@@ -80,7 +80,6 @@ class Survey:
         return shares[::-1] - shares if self.who == OPPOSITE else np.zeros(shares.size)
 
     def estimated(self, draws: int, generator: np.random.Generator) -> Iterator[list[MetricEstimate]]:
-        """Yield, for each of several draws, the estimates of all windows."""
         days = [Window.parse(f"2026-11-{day:02}") for day in range(1, len(self.reports) + 1)]
         name, edition = self.metric.name, self.metric.edition
         tallies = [

@@ -72,16 +72,13 @@ class Errors:
 
     @classmethod
     def from_estimates(cls, estimates: Iterable[Floats | list[float]], truth: Floats) -> Errors:
-        """Compare estimates with the true shares."""
         return cls(tuple(float(((np.asarray(estimate) - truth) ** 2).mean()) for estimate in estimates))
 
     def joined(self, others: Errors | None) -> Errors:
-        """Return the errors of these runs and of other runs together."""
         return Errors(self.runs + others.runs) if others else self
 
     @property
     def mean(self) -> float:
-        """The mean error over the runs."""
         return fmean(self.runs)
 
     @property

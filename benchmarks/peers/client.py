@@ -25,7 +25,6 @@ Rates = dict[tuple[int, str, str], list[float]]
 
 
 def client_section(peers: Sequence[Peer]) -> str:
-    """Return the part on clients."""
     rates: Rates = {}
     for _ in range(ROUNDS):
         for size in SIZES:

@@ -54,19 +54,16 @@ def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, flo
 
 
 def hello() -> str:
-    """Import multi-freq-ldpy, and return its version."""
     for channel in MODULES:
         oracle(channel)
     return version("multi-freq-ldpy")
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Measure the reports per second of a client."""
     return rate(oracle(channel)[0], [(value, inputs, epsilon) for value in values_of(inputs)], seconds)
 
 
 def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) -> dict[str, float]:
-    """Measure the seconds from a list of reports to all estimates."""
     perturb, aggregate = oracle(channel)
     many = repeated([perturb(index % inputs, inputs, epsilon) for index in range(drawn)], reports)
     arguments = (epsilon,) if channel == "OUE" else (inputs, epsilon)

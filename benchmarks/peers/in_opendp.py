@@ -12,7 +12,6 @@ from benchmarks.peers.worker import rate, repeated, serve, values_of
 
 
 def library() -> Any:
-    """Return opendp's prelude."""
     opendp = import_module("opendp.prelude")
     opendp.enable_features("contrib")
     return opendp
@@ -48,13 +47,11 @@ def encoded(channel: str, inputs: int) -> list[Any]:
 
 
 def hello() -> str:
-    """Import opendp, and return its version."""
     library()
     return version("opendp")
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Measure the reports per second of a client."""
     return rate(measurement(channel, inputs, epsilon), [(value,) for value in encoded(channel, inputs)], seconds)
 
 

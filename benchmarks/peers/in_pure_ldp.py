@@ -69,13 +69,11 @@ def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, flo
 
 
 def hello() -> str:
-    """Import pure-ldp, and return its version."""
     import_module("pure_ldp.frequency_oracles")
     return version("pure-ldp")
 
 
 def client(channel: str, inputs: int, epsilon: float, seconds: float) -> float:
-    """Measure the reports per second of a client."""
     perturbing, _ = pair(channel, inputs, epsilon)
     return rate(perturbing.privatise, [(value,) for value in values_of(inputs)], seconds)
 

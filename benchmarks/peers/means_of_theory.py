@@ -26,7 +26,6 @@ def piecewise(epsilon: float) -> float:
 
 
 def hybrid(epsilon: float) -> float:
-    """Return the largest variance, over all answers, of the hybrid mechanism."""
     if epsilon <= ONE_BIT_UP_TO:
         return one_bit(epsilon)
     root = math.exp(epsilon / 2)
@@ -41,5 +40,4 @@ OF_MEANS: Final[Mapping[str, Callable[[float], float]]] = {
 
 
 def least(epsilon: float) -> float:
-    """Return the worst-case variance of the best of the three mechanisms."""
     return min(variance(epsilon) for variance in OF_MEANS.values())

@@ -42,7 +42,6 @@ reports are repeated until there are enough.
 
 
 def server_section(peers: Sequence[Peer]) -> str:
-    """Return the part on servers."""
     rows, verdicts = [], []
     for size, quoted_s in QUOTED_S.items():
         channel = chosen(size, EPSILON)

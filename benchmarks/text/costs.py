@@ -46,7 +46,6 @@ print(*spent_s, int(peak_kib) / 1024)
 
 
 def costs() -> str:
-    """Return the part of the section on time and memory."""
     rows, slowest_s, largest_mb = [], 0.0, 0.0
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
         file, population = Path(folder) / "tally.npy", random_strings()
@@ -87,7 +86,6 @@ def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
 
 
 def _device_ms(metric: Metric) -> float:
-    """Measure the milliseconds that a device takes to make a report."""
     coins, text = SystemCoins(), "unbelievableness"[:LETTERS]
     metric.perturb(text, coins, DAY)
     begun = time.process_time()

@@ -49,7 +49,6 @@ HEADING: Final = ("epsilon", "cells", "devices", "lists", "intervals", "contain 
 
 
 def listed() -> str:
-    """Return the part of the section on intervals of listed strings."""
     rows, least = [], 1.0
     for setting in SETTINGS:
         sides = np.concatenate([_sides(setting, FIRST_SEED + number) for number in range(POPULATIONS)])

@@ -50,7 +50,6 @@ INTRODUCTION: Final = (
 
 
 def peers_section() -> str:
-    """Return the part of the section about other libraries."""
     try:
         population = beginnings(LENGTH)
         with tempfile.TemporaryFile("w+") as errors, running("pure-ldp", installed("pure-ldp"), errors) as peer:

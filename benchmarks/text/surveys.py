@@ -64,7 +64,6 @@ class Survey:
         return cls(metric, population, _cells(metric.kind, population, channel.inputs), sampler_of(channel.geometry))
 
     def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
-        """Return the tally of a random sample of devices, shape (symbols,)."""
         return np.concatenate([self.sample(inputs, generator) for inputs in self._inputs(devices, generator)])
 
     def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
@@ -107,7 +106,6 @@ class Survey:
 
 
 def decoded(metric: Metric, tally: Counts) -> Texts:
-    """Return the texts that the estimator finds in a tally."""
     assert isinstance(metric.kind, Text)
     return discover(metric.kind, GroupTables.from_counts(_channel(metric), tally))
 

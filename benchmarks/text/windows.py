@@ -41,7 +41,6 @@ print(*spent_s, int(peak_kib) / 1024, file=sys.stderr)
 
 
 def windows() -> str:
-    """Return the part of the section about a whole report."""
     rows, slowest_s, largest_mb = [], 0.0, 0.0
     survey = Survey.asked(random_strings(), EPSILON)
     registry = registry_text(word={**TEXT, "max_length": LONGEST, "epsilon": EPSILON})

@@ -151,7 +151,7 @@ class Histogram:
         return between
 
     def share_between(self, shares: Floats, start: float, end: float) -> float:
-        """Return the share of people whose answer lies between ``start`` and ``end``, inclusive."""
+        """Return the share of answers from ``start`` to ``end``, both included."""
         below, up_to = self.at_most(shares, np.array([start, end])).tolist()
         at_start = float(shares[self.lows == start].sum()) if self.is_of_points else 0.0
         return float(up_to - below + at_start)

@@ -218,7 +218,6 @@ def _law(operators: ChannelLaw, shares: Floats) -> Floats:
 
 
 def _product(rows: Floats, other_rows: Floats) -> Floats:
-    """Return the scalar product of each pair of rows."""
     product: Floats = (rows * other_rows).sum(axis=-1, keepdims=True)
     return product
 

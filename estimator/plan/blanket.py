@@ -177,7 +177,7 @@ The computing time grows with the square root of the number of reports.
 """
 
 MOST_EPSILON = 64.0
-"""The largest local epsilon for which other reports are assumed to protect a report."""
+"""The largest local epsilon at which other reports are assumed to protect a report."""
 
 BUCKETS = 512
 """The number of buckets (ranges) for the values of K. The module's docstring defines K, N and W.
@@ -364,7 +364,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return an approximately optimal t for each bucket of K, as if G were normal."""
+        """Return a nearly optimal t for each bucket of K. G is treated as normal."""
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)

@@ -60,7 +60,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected
 
 CELLS = 2**16
-"""The number of points of the grid to which losses are rounded up.
+"""The number of points of the grid. Losses are rounded up to these points.
 
 Let the range of a sum be the distance from its smallest to its largest value. Rounding increases
 the sum of a hundred different losses by less than 1/500 of this range.
@@ -81,7 +81,7 @@ ROUNDED = 1 + 2.0**-48
 """A factor that compensates for the rounding of a probability to a float."""
 
 MOST_COMPOSED = 10**6
-"""The maximum number of reports with the same loss for which the distribution is computed.
+"""The distribution is computed for at most this number of reports with the same loss.
 
 With more reports, only the bound by moments (`bounded_epsilon`) is used.
 """
@@ -163,8 +163,7 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
         possible: for each metric, the maximum number of reports.
         together: the same as ``possible`` if devices answer every metric. If devices answer a
             random selection, only the reports with the largest epsilons. These count as reports of
-            the worst channel with the same epsilon, because another metric with a smaller epsilon
-            may reveal more.
+            the worst channel, because another metric with a smaller epsilon may reveal more.
         most: the ceiling on the sum of all epsilons, in billionths.
         delta: the requested delta minus the reports' own deltas.
 

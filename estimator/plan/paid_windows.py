@@ -59,8 +59,6 @@ class PaidWindows(Record, frozen=True):
 
 
 class _Begun(NamedTuple):
-    """A window that has begun, and the maximum charge to a device for it."""
-
     last_day: date
     cost: Cost
 
@@ -203,7 +201,6 @@ def participations(registry: Registry, today: date) -> Fraction:
 
 
 def _windows(registry: Registry, today: date) -> int:
-    """Return the number of windows until the last metric expires, if all metrics expire."""
     return max((windows_left(metric, today) or 0 for metric in registry.metrics.values()), default=0)
 
 

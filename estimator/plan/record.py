@@ -163,7 +163,6 @@ def _privacy_loss(registry: Registry, today: date, population: int | None) -> di
 
 
 def _parameters(registry: Registry, today: date) -> Iterator[str]:
-    """Yield the privacy loss of one report on each metric, and of a device in each period."""
     for name, metric in registry.metrics.items():
         yield f"`{name}`: epsilon {metric.epsilon_nanos / NANOS:g} per report, rounded up from the exact value"
     for horizon in Horizon:

@@ -104,7 +104,6 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _cost(metric: Metric) -> str:
-    """Return a sentence on the cost of one report, and of all reports of a year."""
     each = f"each report costs epsilon {_shown(metric.epsilon_nanos)}"
     year = f"and the reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
     return f"{each}, {year} (one per {metric.window}), within the ceilings"

@@ -48,10 +48,10 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The lengths of the periods for which a plan states changes, in windows, by kind of window."""
+"""The lengths of the compared periods, in windows, by kind of window."""
 
 MIDDLE: Final = np.array([0.5])
-"""The share, or the mean on a range from 0 to 1, for which answers have the largest variance."""
+"""The share, or the mean on a range from 0 to 1, with the largest variance of answers."""
 
 OPPOSED: Final = 0.25
 """The absolute value of the lowest possible covariance of a person's answers in two windows.
@@ -201,7 +201,6 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
 
 
 def _tests(metric: Metric, today: date) -> int:
-    """Return the number of a metric's figures that have p-values."""
     window, nothing = Window.on(metric.window, today), [0] * metric.channel.symbols
     estimated = estimate(metric, Tally(metric.name, metric.edition, window, closed=True, reports=0, counts=nothing))
     return sum(len(group.figures) for group in estimated.followed) - estimated.is_pair

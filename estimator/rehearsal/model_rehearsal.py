@@ -257,7 +257,7 @@ MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """The maximum number of rehearsals in a search. Each has a different number of devices."""
 
 DIGITS: Final = 2
-"""The number of significant digits to which a search rounds numbers of devices up."""
+"""The number of significant digits of a number of devices. Searches round up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,6 @@ def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
 
 
 def _rounded(devices: float) -> int:
-    """Return a number of devices rounded up to `DIGITS` significant digits."""
     unit = 10 ** (math.floor(math.log10(devices)) + 1 - DIGITS)
     return int(math.ceil(devices / unit) * unit)
 

@@ -64,7 +64,6 @@ class RehearsedFigures(Figures):
         self.truths = truths
 
     def __iter__(self) -> Iterator[RehearsedFigure]:
-        """Yield every figure."""
         for figure, truth in zip(super().__iter__(), self.truths, strict=True):
             yield RehearsedFigure(**asdict(figure), truth=truth, holds=None if truth is None else holds(figure, truth))
 
@@ -266,7 +265,6 @@ def _rehearse(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
 
 
 def _texts(estimated: MetricEstimate, findings: TextFindings, population: Population) -> RehearsedTexts:
-    """Compare the found texts with the true shares of all texts."""
     found = set(map(str, estimated.figures("found_text").labels))
     truth = {str(text): share for text, share in population.shares_of(population.shares).items()}
     least = min((truth[text] for text in found & truth.keys()), default=1.0)
@@ -284,7 +282,6 @@ def _texts(estimated: MetricEstimate, findings: TextFindings, population: Popula
 def _tally(
     population: Population, counts: Counts, window: Window, sampler: Draws, generator: np.random.Generator
 ) -> Tally:
-    """Draw the tally of a window from the number of devices with each answer."""
     drawn = tuple(sampler(counts, window, generator).tolist())
     return Tally(
         population.metric.name, population.metric.edition, window, closed=True, reports=population.devices, counts=drawn

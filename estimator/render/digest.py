@@ -11,7 +11,7 @@ MOST_LINES: Final = 20
 """The maximum number of lines. Chat programs collapse longer messages."""
 
 FRAME: Final = 6
-"""The number of lines that are not about a single metric. Three of them are empty."""
+"""The number of lines that are not about a single metric. Three of these lines are empty."""
 
 LONGEST_LINE: Final = 400
 """The maximum number of characters in a metric's sentences, without the phrase on reports."""

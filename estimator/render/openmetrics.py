@@ -93,7 +93,6 @@ class _Gauges:
     def _figures(
         self, estimated: MetricEstimate, about: tuple[str, str, str]
     ) -> Iterator[tuple[tuple[str, ...], tuple[float | None, ...]]]:
-        """Yield the labels of each figure, and its estimate with both ends of its interval."""
         many, shown = by_value(estimated), shown_values(estimated)
         seen = set() if many is None else {many.figures.labels[position] for position in shown}
         for key, figure, row in metric_rows(estimated, self._confidence):

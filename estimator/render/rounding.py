@@ -238,7 +238,6 @@ def _possible_place(value: float, decimals: int, possible: Ends, direction: str)
 
 
 def _decimals(figure: _Figure, figures: int) -> int:
-    """Return the number of decimals for a figure, according to its error or its interval."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
     if scale > DUST * max(abs(low), abs(high)):
@@ -318,7 +317,6 @@ class Unit:
 
 
 def _behind(name: str) -> str:
-    """Return the text after a number in this unit, or "" without a unit."""
     return f"{UNBROKEN}{name}" if name not in {"", "%"} else name
 
 

@@ -139,7 +139,6 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return the noun for the labels of shares, such as ``answer`` or ``group``."""
     if estimated.are_sets:
         return "value"
     if estimated.names is None:
@@ -185,8 +184,6 @@ def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_many(which_one: str, name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
-    """Return a function that writes a sentence on the largest, or clearest, of many figures."""
-
     def tell(_: MetricEstimate, group: FigureGroup) -> str:
         lead = group.figures[group.lead]
         if lead.estimate is None:
@@ -214,7 +211,6 @@ def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
 
 
 def _of_group_means(estimated: MetricEstimate, group: FigureGroup) -> str:
-    """Return a sentence on the groups with the lowest and highest mean, or "" if unknown."""
     known = sorted((each for each in group.figures if each.estimate is not None), key=lambda each: each.estimate or 0.0)
     if len(known) < 2 or estimated.names is None:  # noqa: PLR2004 a comparison needs two
         return ""
@@ -288,7 +284,6 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
 
 
 def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
-    """Return a sentence on participation, and on the bounds for all installations."""
     whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
     bounded = headline_bounds(estimated, among_all)
     if bounded is None:
@@ -503,7 +498,6 @@ def changed_label(group: FigureGroup, change: Figure) -> str:
 
 
 def _changed_parts(group: FigureGroup, change: Figure) -> Sequence[str]:
-    """Return the label of a figure and, for a share within a group, the label of the group."""
     value = change.value
     if group.about.is_share and group.about.members and isinstance(value, tuple):
         return label_of(value[1]), label_of(value[0])

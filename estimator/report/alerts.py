@@ -242,7 +242,6 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the metric, former metric or stratum that an alert names."""
     former = [each.metric for (asked, _), each in former_metrics(registry).items() if asked == name]
     if stratum is not None:
         named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
@@ -262,7 +261,6 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
 
 
 def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
-    """Return the key of a figure. Raise an error if the metric does not have this figure."""
     name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
     known = analysis_of(metric).alerts
     if name in known:
@@ -320,7 +318,6 @@ def _span(least: float, greatest: float) -> str:
 
 
 def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
-    """Return the smallest and the largest possible value of a metric's statistic."""
     if STATISTICS[statistic].is_share:
         return SHARES
     least, greatest = analysis_of(metric).ends or SHARES

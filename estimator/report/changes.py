@@ -173,7 +173,6 @@ class Compared:
         )
 
     def _placed(self) -> Iterator[tuple[FigureGroup, Sums, Shown, slice]]:
-        """Yield each group with its tested and shown sums, and the positions of its p-values."""
         start = 0
         for group, sums, shown in zip(self.groups, self.sums, self.shown, strict=True):
             yield group, sums, shown, slice(start, start + len(group.figures))
@@ -322,7 +321,6 @@ def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
 
 
 def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
-    """Return the shapes to test. Empty if no windows can be compared."""
     reports = np.array([float(window.reports) for window in windows])
     times = np.array([float(window.span.starts_at) for window in windows])
     if since is not None:
@@ -437,7 +435,6 @@ def _compared(
 
 
 def _sums(windows: Sequence[MetricEstimate], group: FigureGroup, weights: Floats, metric: Metric | None) -> Shown:
-    """Return the weighted sums of a group's figures over windows."""
     if metric is not None and group.about.is_followed_by_counts:
         return QuantileChanges.from_windows(windows, metric, group.statistic, weights)
     if metric is not None and group.about.are_named_texts:

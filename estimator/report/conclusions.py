@@ -154,7 +154,6 @@ def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
 
 
 def _p_values(differences: FigureGroup | None) -> list[float]:
-    """Return the uncorrected p-value of each comparison with enough reports for a p-value."""
     compared = [] if differences is None else comparisons(differences)
     return [first.p_value for first, *_ in compared if first.p_value is not None]
 

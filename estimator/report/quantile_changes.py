@@ -151,7 +151,6 @@ class QuantileChanges:
         return Figures(like.labels, np.clip(lows, *ends), np.clip(highs, *ends), changes, **more)
 
     def _change(self, of_sum: int, quantile: int) -> float:
-        """Return the estimated change of a quantile."""
         return float(self.weights[of_sum] @ self.estimates[:, quantile])
 
     def _reported(self, of_sum: int, quantile: int) -> tuple[float, float]:
@@ -174,7 +173,6 @@ class QuantileChanges:
         return size * (low - most), size * (high - least)
 
     def _quantiles(self, weights: tuple[float, ...]) -> list[tuple[float, float]]:
-        """Return the intervals of all quantiles over windows with the given weights."""
         if weights not in self.known:
             mixture = mixture_of(self.windows, self.metric, np.array(weights))
             self.known[weights] = quantile_intervals(mixture, self.probabilities, PAIR)
@@ -235,8 +233,7 @@ class ThresholdShares:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
     ) -> ThresholdShares:
-        """Return the tested share of each quantile, with a range chosen from all windows' counts.
-        """
+        """Return the tested share of each quantile. All windows' counts determine the range."""
         histogram = histogram_of(metric)
         counts = np.array([window.counts for window in windows], dtype=np.int64)
         reports = counts.sum(axis=1, keepdims=True).astype(float)

@@ -192,7 +192,6 @@ def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -
 def _sorted_out(
     registry: Registry, tallies: Iterable[Tally], selection: Selection, advance: Callable[[int], object]
 ) -> tuple[dict[str, list[Tally]], list[Skipped]]:
-    """Return the tallies to estimate, by metric, and the skipped tallies with the reasons."""
     of_metrics: dict[str, list[Tally]] = {}
     skipped: list[Skipped] = []
     for tally in tallies:

@@ -312,7 +312,6 @@ def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric |
 
 
 def _members(windows: Sequence[MetricEstimate], within: FigureGroup, metric: Metric | None) -> tuple[Floats, Floats]:
-    """Return the share of each figure's group in each window, with its standard error."""
     members = [window.figures(within.about.members) for window in windows]
     if metric is None or not within.about.is_share:
         return np.array([each.unbiased for each in members]), np.array([each.standard_errors for each in members])
@@ -323,14 +322,13 @@ def _members(windows: Sequence[MetricEstimate], within: FigureGroup, metric: Met
 
 
 def _columns(group: FigureGroup) -> tuple[Floats, ...]:
-    """Return the estimates, errors and interval ends of figures. NaN if there are no estimates."""
     figures = group.figures
     columns = (figures.unbiased, figures.standard_errors, figures.lows, figures.highs)
     return tuple(column if column.size else np.full(len(figures), np.nan) for column in columns)
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances to the ends of intervals, divided by those of normal intervals."""
+    """Return the distances to both ends of intervals, as multiples of those of normal intervals."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 

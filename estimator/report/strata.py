@@ -127,7 +127,6 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
 
 
 def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
-    """Return the name and the title for a stratum or a former form of a metric."""
     return {"name": name, "title": name if metric.title == metric.name else f"{metric.title} ({part})"}
 
 
@@ -373,7 +372,6 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
 
 def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
-    """Return bounds on figures of all installations if at least this share participates."""
     least, greatest = scale.inner_ends(possible)
     lows = least + share * (scale.inner(figures.lows) - least)
     highs = greatest - share * (greatest - scale.inner(figures.highs))

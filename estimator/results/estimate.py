@@ -232,22 +232,18 @@ class Figures:
         return cls(tuple(row.value for row in rows), *map(column, COLUMN_OF))
 
     def __eq__(self, other: object) -> bool:
-        """Return whether all figures are equal."""
         return isinstance(other, Figures) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment] # arrays can change
 
     def __repr__(self) -> str:
-        """Return the labels and intervals of the first `SHOWN` figures."""
         named = [f"{figure.value} {figure.low:.3g} to {figure.high:.3g}" for figure in islice(self, SHOWN)]
         return f"Figures({', '.join(named)}{', …' if len(self) > SHOWN else ''})"
 
     def __len__(self) -> int:
-        """The number of figures."""
         return len(self.labels)
 
     def __iter__(self) -> Iterator[Figure]:
-        """Yield every figure."""
         columns = (_cells(getattr(self, name), len(self)) for name in COLUMN_OF.values())
         lows, highs, estimates, errors, likeliest, shrunken, p_values, corrected = columns
         for label, *numbers, p_value, p_corrected in zip(
@@ -256,7 +252,6 @@ class Figures:
             yield Figure(*numbers, value=label, p_value=p_value, p_value_corrected=p_corrected)
 
     def __getitem__(self, position: int) -> Figure:
-        """Return the figure at a position."""
         first = range(len(self))[position]
         at_position = slice(first, first + 1)
         return next(iter(self.part(self.labels[at_position], at_position)))
@@ -295,7 +290,6 @@ class Figures:
 
 
 def _cells(column: Floats, figures: int) -> list[float | None]:
-    """Return a column as a list with one entry per figure. None marks a missing number."""
     if not column.size:
         return [None] * figures
     cells: list[float | None] = column.tolist()

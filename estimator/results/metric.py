@@ -210,7 +210,7 @@ class AmongAll(Record, Figured, frozen=True, kw_only=True):
 
 
 class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
-    """The privacy loss of a device whose report is counted in a published tally."""
+    """The privacy loss of a device with a report in a published tally."""
 
     delta: Annotated[
         float,
@@ -419,7 +419,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 
     @property
     def untested(self) -> tuple[str, ...]:
-        """The names of the statistics whose figures are not tested for changes between windows."""
+        """The names of the statistics without a test for changes between windows."""
         followed = {group.statistic for group in self.followed}
         return tuple(
             group.statistic for group in self.groups if group.about.untested and group.statistic not in followed

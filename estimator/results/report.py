@@ -137,7 +137,6 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
     groups: Annotated[tuple[FigureGroup, ...], says("the differences, by statistic.")] = ()
 
     def __iter__(self) -> Iterator[tuple[FigureGroup, Figure]]:
-        """Yield every difference, with its group."""
         return ((group, figure) for group in self.groups for figure in group.figures)
 
     @property
@@ -248,7 +247,7 @@ class Effect(Tested, frozen=True, kw_only=True):
 
 
 class Precision(Record, frozen=True):
-    """The width of a window's intervals, and the number of reports that makes it acceptable."""
+    """The width of a window's intervals, and the number of reports for an acceptable width."""
 
     reach: Annotated[float, says("the largest distance from an interval's middle to its end.")]
     range: Annotated[float, says("the length of the range of possible figures; 1 for shares.")]

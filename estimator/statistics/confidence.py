@@ -52,7 +52,7 @@ BISECTIONS: Final = 60
 """The number of halvings that find a number in 0..1 to the last bit of a float."""
 
 HINTED: Final = 10**7
-"""The maximum number of reports for which `binomial_chance` starts from scipy's quantile."""
+"""Up to this number of reports, `binomial_chance` starts from scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
 """The relative distance from scipy's quantile at which `binomial_chance` starts, on each side."""
@@ -72,10 +72,10 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 
 
 def tail_of(family: float) -> float:
-    """Return the error probability of each end of an interval.
+    """Return the error probability of each end of an interval: 2.5% for a single interval.
 
-    With this probability, ``family`` intervals are simultaneously valid with 95% confidence
-    (Bonferroni). For a single interval, it is 2.5%.
+    ``family`` intervals with this error probability are simultaneously valid with 95% confidence
+    (Bonferroni).
     """
     return (1 - CONFIDENCE) / (2 * family)
 

@@ -29,7 +29,7 @@ epsilon = "ln 3"
 SEED: Final = 1
 PEOPLE: Final = 1000
 YES: Final = 300
-"""The number of people in the drawing whose true answer is yes."""
+"""The number of people with the true answer yes in the drawing."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
 """The people in the last row of the grid. The arrow from one answer starts there."""
@@ -105,7 +105,6 @@ def overview() -> str:
 
 
 def _bar(drawn: Canvas, place: tuple[int, int], known: Asked) -> None:
-    """Draw the estimate as a bar, with its interval and the true value."""
     left, middle = place
     low, high, truth = (left + PERCENT * 100 * share for share in (known.low, known.high, YES / PEOPLE))
     drawn.bar((left, middle - 22, round(PERCENT * 100 * known.estimate), 44))

@@ -143,7 +143,6 @@ class Record:
         return found | self._mentioning(names)
 
     def _mentioning(self, names: re.Pattern[str]) -> set[str]:
-        """Return the tests whose source contains one of the names."""
         functions = set[str]()
         for file in {test.partition("::")[0] for test in self._seconds}:
             text = (self._root / file).read_text("utf-8")
@@ -192,7 +191,6 @@ def _first(node: ast.stmt) -> int:
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """Return the names that a statement defines."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
     names = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
     return {node.name} if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) else names

@@ -149,7 +149,6 @@ def _nodes(source: str) -> list[NodeOrLeaf]:
 
 
 def _faults(source: str, line: int) -> Iterator[Fault]:
-    """Yield the possible faults of a line."""
     for node in _nodes(source):
         if node.start_pos[0] <= line <= node.end_pos[0] and _may_change(node):
             for name, operator in OPERATORS.items():

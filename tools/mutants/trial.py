@@ -131,7 +131,7 @@ class Failed:
     """A pytest plugin that writes the names of failed tests and files."""
 
     def __init__(self, said: Path) -> None:
-        """Set the file to which the names are written."""
+        """Set the file for the names."""
         self._said = said
 
     def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -284,7 +284,6 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 
 
 def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bins: bool) -> tuple[Drawing, ...]:
-    """Return the charts of a window, the visible one first."""
     drawn = [
         (group.group.about.drawn_first, Drawing(_form(group, chart), place))
         for place, group in enumerate(groups)
@@ -300,7 +299,6 @@ def _drawings(groups: Sequence[ShownGroup], joint: JointTracks | None, *, has_bi
 
 
 def _form(group: ShownGroup, chart: Chart) -> str:
-    """Return the name, in the page's script, of the chart that draws a statistic's figures."""
     values = group.figures.labels
     if chart is Chart.SHARES:
         if is_yes_or_no(values):
@@ -339,13 +337,11 @@ def _groups(
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
-    """Return the shown figures of the same statistic as ``like``, or None if there are none."""
     group = None if estimated is None else estimated.group(like.statistic)
     return None if group is None else shown_at(group, positions)
 
 
 def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
-    """Return the statistic that a chart draws, with its estimates in each window, or None."""
     groups = [None if each is None else _charted(each, chart) for each in with_reports]
     first = next((group for group in groups if group is not None), None)
     if first is None:
@@ -375,13 +371,11 @@ def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTrack
 
 
 def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstimate]]:
-    """Return a row for each figure, with the estimate in each window."""
     figures = len(next((each for each in by_window if each is not None), ()))
     return [[None if each is None else each[place] for each in by_window] for place in range(figures)]
 
 
 def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTracks | None:
-    """Return the shares within groups for each window, or None without groups."""
     drawn = _drawn(with_reports, Chart.CELLS)
     if drawn is None:
         return None
@@ -404,7 +398,6 @@ def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
 
 
 def _range(step: str) -> tuple[float, float] | None:
-    """Return the ends of the range that a name states, or None."""
     plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
     if match := BELOW.fullmatch(plain):
         return 0.0, float(match[1]) / 100

@@ -197,7 +197,6 @@ def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey
 
 
 def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
-    """Yield sentences that warn readers against unjustified conclusions."""
     leading = shown.leading
     if not shown.reports:
         return
@@ -209,7 +208,6 @@ def _warnings(shown: MetricEstimate, highlight: Highlight) -> Iterator[str]:
 
 
 def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequence[Window]) -> list[Figure | None]:
-    """Return one figure in each window of the calendar, or None with too few reports."""
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
     return [None if estimated is None else estimated.figure(key) for estimated in of_calendar]

@@ -52,7 +52,7 @@ MOST_TEXTS: Final = 200
 TOO_FEW: Final = "too few reports"
 
 NUMERIC: Final = frozenset({*"0123456789+", MINUS})
-"""The characters with which a number in a cell may begin."""
+"""The possible first characters of a number in a cell."""
 
 
 class GroupRow(NamedTuple):
@@ -229,7 +229,6 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
 
 
 def _text_tables(estimated: MetricEstimate) -> Iterator[Extra]:
-    """Yield a table of the texts that were found, and a table of the requested texts."""
     if estimated.texts is None:
         return
     notes, made_up = [*text_notes(estimated)], estimated.texts.made_up

@@ -104,7 +104,7 @@ def purpose_text(purpose: str) -> str:
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return the name of one window, or the first name, last name and number of several."""
+    """Return one window's name, or the first name, last name and number of several windows."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
@@ -289,7 +289,6 @@ def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]
 
 
 def _of_difference(joint: JointView) -> Headline:
-    """Return the clearest difference between groups as a headline."""
     difference = joint.clearest[0]
     concluded = conclusion(difference)
     if concluded is Conclusion.TOO_FEW:

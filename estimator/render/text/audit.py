@@ -69,7 +69,6 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
 
 
 def _ceiling(lifetime: float) -> str:
-    """Return a sentence on the lifetime budget, which the audit does not test."""
     return (
         f"The ledger limits the epsilon of all reports of a device to {lifetime:g}, as tests\n"
         "prove (see docs/privacy/proofs.md).\n"
@@ -87,7 +86,6 @@ def verdict_of(audit: Audit) -> str:
 
 
 def _weakness(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sentences on the violations that this number of reports could miss."""
     powerless = [each for each in findings if each.provable_epsilon <= each.claimed_epsilon]
     able = [each for each in findings if each.provable_epsilon > each.claimed_epsilon]
     excesses = [
@@ -159,7 +157,6 @@ def refusals(proof: ProvedStep) -> Iterator[str]:
 
 
 def _walked(audit: ProvedAudit) -> str:
-    """Return a sentence on the number of inputs for which all sequences of coins were run."""
     walked = sum(proof.inputs_walked for proof in audit.proofs)
     every = sum(proof.inputs for proof in audit.proofs)
     of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"

@@ -130,7 +130,6 @@ def _is_relative(plan: MetricPlan) -> bool:
 
 
 def _windows_of(plan: MetricPlan) -> str:
-    """Return a phrase for the windows that the plan pools, such as ``13 weeks``."""
     return plural(1 if plan.together is None else plan.together.windows, str(plan.window))
 
 
@@ -145,7 +144,6 @@ def _change(plan: MetricPlan, seen: SeenChange) -> str:
 
 
 def _last_lines(plan: MetricPlan) -> Iterator[str]:
-    """Yield lines on the tally's privacy loss, the number of reports needed, and the precision."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -181,7 +179,6 @@ def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
 
 
 def _text_lines(plan: TextPlan) -> Iterator[str]:
-    """Yield lines on the texts that will be found, and on the devices needed for known texts."""
     for least in plan.least_shares:
         share = "none" if least.share is None else size_of(least.share)
         label = f"share found, {plural(least.letters, 'letter')}"
@@ -196,7 +193,6 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
 
 
 def _judgement(plan: MetricPlan) -> str:
-    """Return a sentence on the expected precision, or on whether the target error is reached."""
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
@@ -240,7 +236,6 @@ def _device_lines(plan: Plan) -> Iterator[str]:
 
 
 def _own_deltas(plan: Plan) -> str:
-    """Return a sentence on the sums of the reports' own deltas, or "" if all deltas are 0."""
     if not any(exposure.delta_of_any_two_histories for exposure in plan.device):
         return ""
     deltas = ", ".join(

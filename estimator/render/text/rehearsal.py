@@ -104,7 +104,6 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
 
 
 def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield a line for each figure that a report shows, if its true value is known."""
     for group in rehearsed.groups:
         about = group.about
         if about.chart in {Chart.BAND, Chart.HISTOGRAM}:
@@ -118,7 +117,6 @@ def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) 
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield lines on the numbers of found, falsely found and missed texts."""
     texts = rehearsed.texts
     if texts is None:
         return

@@ -360,7 +360,6 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
-    """Yield a line that counts comparisons by conclusion, and then the clearest differences."""
     clearest = clearest_first(differences)
     counts = Counter(map(conclusion, clearest))
     counted = ", ".join(f"{counts[concluded]:,} {concluded}" for concluded in Conclusion if counts[concluded])

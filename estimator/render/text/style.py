@@ -119,8 +119,7 @@ class Style:
         return line
 
     def rows(self, lines: Sequence[tuple[str, ShownFigure]], unknown: str = "no reports") -> Iterator[str]:
-        """Yield lines like those of `row`, with numbers of the same unit aligned at decimal points.
-        """
+        """Yield lines as in `row`, with numbers of the same unit aligned at decimal points."""
         for _, of_unit in groupby(lines, key=lambda line: line[1].rounded.suffix):
             alike = list(of_unit)
             texts = [shown.rounded for _, shown in alike]

@@ -81,7 +81,6 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
-    """Yield lines that explain the columns, and name the window if all metrics share one."""
     if report.is_trial:
         yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
@@ -108,7 +107,6 @@ def _block(
 
 
 def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the lines of a window's figures, and a sentence on omitted figures."""
     groups = [group for group in shown.groups if group.about.line]
     leading = [group for group in groups if not group.about.by_value or group is shown.leading]
     positions = [_positions(group, highlight.positions) for group in leading]
@@ -125,7 +123,6 @@ def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Itera
 
 
 def _titled(title: str, sentence: str, style: Style) -> Iterator[str]:
-    """Yield a title in bold, followed by a sentence."""
     first, *rest = wrapped(f"{title}: {sentence}", style.width, others="  ")
     yield style.strong(first[: len(title) + 1]) + first[len(title) + 1 :]
     yield from rest
@@ -137,7 +134,6 @@ def _sentence(sentence: str, style: Style) -> Iterator[str]:
 
 
 def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure]:
-    """Yield a statistic's figures at the given positions, each with the parts of its line."""
     unit, ends = unit_of(group), bar_ends(group)
     for figure in group.figures.at(positions):
         yield shown(group.about.line.format(group.label(figure)), figure, unit, ends)
@@ -222,7 +218,6 @@ def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | 
 
 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield sentences on results that the user requested in addition to the figures."""
     if shown.central is not None:
         yield central_line(shown)
     if shown.clusters is not None:
@@ -234,7 +229,6 @@ def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
-    """Return sentences on the possible effect of fabricated reports, and on the test for them."""
     key, what = shown.headline, "nothing would move"
     moves = {FigureKey(move.statistic, move.value): move for move in fakes.moves}
     move = moves.get(key) if key is not None else None
@@ -257,7 +251,6 @@ def _moved_words(shown: MetricEstimate, move: Move) -> str:
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:
-    """Yield sentences about several windows: the figure for all together, and what changed."""
     words = []
     if changes is not None:
         words.append(outcome_words(changes))
@@ -275,7 +268,6 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
 
 
 def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
-    """Return a text with the metric's main figure over all windows together."""
     group, figure = _headline(pooled, shown)
     if group is None or figure is None:
         return plural(pooled.reports, "report")
@@ -283,7 +275,6 @@ def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
 
 
 def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
-    """Yield notes on participation, on open windows, and on intervals that are a single point."""
     yield from _wrapped(participation_of([highlight.shown for highlight in report.highlights]), style)
     if any(highlight.shown.among_all is not None for highlight in report.highlights):
         yield from _wrapped(AMONG_ALL_NOTE, style)
