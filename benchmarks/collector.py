@@ -1,6 +1,6 @@
 """The processor time of a collector for an upload of four reports.
 
-It is compared with the time of an empty POST, and with a Flask app that only stores uploads.
+The upload is compared with an empty POST, and with a Flask app that only stores uploads.
 """
 
 from __future__ import annotations

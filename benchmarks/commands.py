@@ -1,7 +1,7 @@
 """The delay of a program's start by telemetry: the SDK's import, and one command of an app.
 
 The import is compared with the imports of other telemetry libraries. All times are processor times.
-They depend least on other work of the machine, and do not include waiting for a slow disk.
+Processor times depend least on other work of the machine, and exclude waiting for a slow disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ ROUNDS: Final = 15
 MOST_RATIO: Final = 1.6
 WANTED_MS: Final = 60
 REFERENCE_S: Final = 0.9
-"""The seconds for 10^7 additions on the reference machine. They convert the goal to other machines.
+"""The seconds for 10^7 additions on the reference machine. Their number converts the goal to other
+machines.
 """
 
 ROOT: Final = Path(__file__).parents[1]

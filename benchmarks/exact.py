@@ -49,7 +49,7 @@ def _ask(registry: Path, mechanism: str, epsilon: str) -> None:
 def _proved(registry: Path, *options: str) -> tuple[float, list[str]]:
     """Run an audit that must accept all claims.
 
-    Return its seconds, and its cells in the table.
+    Return the audit's seconds, and the audit's cells in the table.
     """
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = ["-m", "estimator", "audit", "--exact", "--registry", str(registry), "--format", "json", *options]

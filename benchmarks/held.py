@@ -86,7 +86,7 @@ def measure_held() -> str:
 
 @contextmanager
 def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
-    """Run a store, and yield it with its address.
+    """Run a store, and yield the store and its address.
 
     The store has no append-only file, because the file does not affect the memory.
     """

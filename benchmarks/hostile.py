@@ -1,7 +1,4 @@
-"""The memory of an upload in the store, for hostile and for honest uploads.
-
-It is the memory of the whole server, divided by the number of uploads.
-"""
+"""The memory of the whole store divided by the number of uploads, hostile or honest."""
 
 from __future__ import annotations
 

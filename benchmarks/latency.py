@@ -158,8 +158,8 @@ def _round(registry: Registry, ports: Mapping[str, int], folder: Path, random: R
 def core_seconds() -> tuple[float, float]:
     """Return the seconds of work of the cores, and the seconds that the host took away.
 
-    Both are sums over all cores since this virtual machine started. The host takes a core away to
-    run other machines.
+    The seconds are sums over all cores since this virtual machine started. The host takes a core
+    away to run other machines.
     """
     fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])

@@ -22,7 +22,7 @@ ANSWER_TIMEOUT_S = 30.0
 
 
 def uploads(registry: Registry, number: int, reports: int = 4) -> list[bytes]:
-    """Return the bodies of uploads with new ids. Their reports are about the metrics in turn."""
+    """Return the bodies of uploads with new ids and reports about the metrics in turn."""
     now_s = time.time()
     metrics = list(registry.metrics.values())
     chosen = [metrics[index % len(metrics)] for index in range(reports)]

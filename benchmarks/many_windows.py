@@ -24,7 +24,7 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, 
 
 WINDOWS: Final = 90
 REPORTS: Final = 10_000
-"""The number of reports in each tally. It does not affect the time."""
+"""The number of reports in each tally. The time does not depend on this number."""
 
 HISTOGRAMS: Final = 5
 """The number of metrics in the separate measurement of distributions."""

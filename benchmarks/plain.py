@@ -1,4 +1,4 @@
-"""A minimal Flask app, for comparison. It appends the JSON of each upload to a list in Redis."""
+"""A minimal Flask app for comparison, which appends the JSON of uploads to a list in Redis."""
 
 from __future__ import annotations
 

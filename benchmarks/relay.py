@@ -20,7 +20,7 @@ ROUNDS = 5
 HELD = 900
 """The number of uploads that wait in the relay while memory is measured.
 
-It must be smaller than a batch, because the relay forwards a full batch at once.
+This number must be smaller than a batch, because the relay forwards a full batch at once.
 """
 
 GATHER_S = 2

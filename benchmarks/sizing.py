@@ -39,7 +39,7 @@ REMEMBERED_DAYS: Final = {
 }
 """The number of days for which the store keeps an upload id from the beginning of a window.
 
-They are the window, the grace period after it, and one more day.
+The days are the window, the grace period after it, and one more day.
 """
 
 

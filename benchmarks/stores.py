@@ -103,7 +103,7 @@ def _busy_s(setting: Setting) -> float:
 
 
 def _file_bytes(setting: Setting) -> int:
-    """Return the total size of the append-only files, without those of replicas."""
+    """Return the total size of the append-only files, without the replicas' files."""
     masters = (store for store in setting.stores.values() if store.info("replication")["role"] == "master")
     return sum(store.info("persistence").get("aof_current_size", 0) for store in masters)
 
@@ -143,7 +143,7 @@ def on_cluster(folder: Path) -> Iterator[Setting]:
 
 @contextlib.contextmanager
 def server(folder: Path, port: int, settings: dict[str, str]) -> Iterator[tuple[int, Any]]:
-    """Run a store on a port. Yield its process id and a client."""
+    """Run a store on a port. Yield the store's process id and a client."""
     folder.mkdir(parents=True)
     own = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder), "logfile": str(folder / "log")}
     words = (word for name, value in (settings | own).items() for word in (f"--{name}", *value.split(" ")))

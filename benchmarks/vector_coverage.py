@@ -22,7 +22,7 @@ EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
 """The number of random rotations. Each device draws one. Real registries have more rotations, so
-their choice affects the error less.
+the choice of rotations affects the error less.
 """
 
 ROUNDS = 120

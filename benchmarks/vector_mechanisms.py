@@ -1,8 +1,8 @@
 """Other mechanisms for unit vectors, implemented from their papers for comparison.
 
-Each function takes directions, shape (n, d). For each direction, it simulates one private report,
-and returns an unbiased estimate. The functions use numpy's random numbers, and are for measurement
-only.
+Each function takes directions, shape (n, d). Each function simulates one private report per
+direction, and returns an unbiased estimate. The functions use numpy's random numbers, and are for
+measurement only.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generat
     """PrivUnitG: Asi, Feldman & Talwar 2022, section 4.
 
     "Optimal algorithms for mean estimation under local privacy". The report is a random normal
-    vector. With a certain probability, its component along the device's direction is drawn from the
-    values above the edge. Otherwise, it is drawn from the values below.
+    vector. With a certain probability, the report's component along the device's direction is above
+    the edge. Otherwise, this component is below the edge.
     """
     edge = best_edge(epsilon)
     share = 1 - NORMAL.cdf(edge)
@@ -78,8 +78,8 @@ def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generato
     """Duchi, Jordan & Wainwright 2018, section 4.2.3.
 
     "Minimax optimal procedures for locally private estimation". The report is a random direction.
-    With a certain probability, it is drawn from the hemisphere around the vector. Otherwise, it is
-    drawn from the opposite hemisphere.
+    With a certain probability, the report is in the hemisphere around the vector. Otherwise, the
+    report is in the opposite hemisphere.
     """
     devices, length = directions.shape
     normal = generator.normal(size=directions.shape)
@@ -97,8 +97,8 @@ def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Gen
 
     "Breaking the communication-privacy-accuracy trilemma". The device computes the Kashin
     representation of its vector, and rounds each number at random to the positive or the negative
-    level. It reports ``bits`` of these signs, at publicly drawn places, by randomized response with
-    2**bits values.
+    level. The device reports ``bits`` of these signs, at publicly drawn places, by randomized
+    response with 2**bits values.
     """
     devices, length = directions.shape
     frame = _Frame(length, generator)

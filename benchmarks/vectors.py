@@ -36,7 +36,7 @@ BY_WIRE = 10
 """The number of tallies that are counted from uploads of simulated devices, as by a collector."""
 
 OTHERS, OTHERS_OF_SQKR = 2000, 100
-"""The numbers of reports for other mechanisms. Their estimates are averaged report by report."""
+"""The numbers of reports for other mechanisms. Estimates are averaged report by report."""
 
 LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
 """For ranges of dimensions, the maximum ratio of this project's error to PrivUnitG's error."""

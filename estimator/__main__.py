@@ -7,8 +7,8 @@ import os
 import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
-"""The environment variable that limits numpy to one thread, and its value. It must be set before
-numpy is imported. For a report's small matrices, more threads would be slower.
+"""The environment variable that limits numpy to one thread, and the variable's value. The variable
+must be set before numpy is imported. For a report's small matrices, more threads would be slower.
 """
 
 

@@ -105,7 +105,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         since: a window, written like ``first``, such as the window of a release. The report
             compares the windows from this one on with all earlier windows. By default, the report
             searches for a change at any time.
-        preliminary: also estimate windows that are still open. Their estimates have
+        preliminary: also estimate windows that are still open. Estimates of open windows have
             ``closed=False``.
         simultaneous: widen the intervals, so that all intervals of a tally together contain the
             true values 95% of the time.
@@ -117,10 +117,10 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
             off if this fraction of the reports was fabricated.
         clusters: also find clusters in the answers to metrics of numbers, scales and pairs.
         ranges: also estimate the share of answers in each of these ranges. A range is the name of a
-            metric, a start and an end. Both ends are included.
+            metric, a start and an end. The range includes the start and the end.
         candidates: also estimate the share of each of these texts, for metrics of texts.
         installs: the number of installations of the app. The report then bounds the figures of all
-            installations, including those that do not report.
+            installations, including installations that do not report.
         asked: the share of devices that are asked in a window, above 0 and at most 1. Required only
             with ``installs``, if the registry's schedule does not determine this share.
 

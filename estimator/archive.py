@@ -63,12 +63,12 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""The name of a file in every archived window's folder. It identifies such a folder."""
+"""The name of a file in every archived window's folder. This file identifies such a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive's folder, which contains the folders of all windows. It may not exist yet."""
+    """The archive's folder, with the folders of all windows. It may not exist yet."""
 
     folder: Path
 
@@ -202,8 +202,8 @@ Estimates = Mapping[Window, Sequence[MetricEstimate]]
 """The estimates of all metrics, by window."""
 
 ALERTS: Final = "alerts.ndjson"
-"""A file in a window's folder with the outcomes of its alerts. Later runs do not report these
-alerts again.
+"""A file in a window's folder with the outcomes of the window's alerts. Later runs do not report
+these alerts again.
 """
 
 NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and of the collector are right"
@@ -256,7 +256,8 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
     Alerts about changes also use earlier windows.
 
     A window that begins after ``now_s`` (in Unix seconds) gets no folder. Devices cannot have
-    answered in it yet, and the folder would prevent a later run from writing the real report.
+    answered in this window yet, and the folder would prevent a later run from writing the real
+    report.
     """
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []

@@ -1,4 +1,4 @@
-"""The errors of the estimator. Their messages are written for the analyst."""
+"""The errors of the estimator, with messages for the analyst."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TalliesError(HearsayError):
 
 
 class CollectorDownError(TalliesError):
-    """A collector does not respond, or responds that it is unavailable. Try again later."""
+    """A collector does not respond, or says that it is unavailable. Try again later."""
 
 
 class AnswersError(HearsayError):

@@ -57,7 +57,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, text: str) -> bool:
-    """Write a file in one step unless it already has this text. Return whether it was written."""
+    """Write a file in one step if the text has changed. Return whether the file was written."""
     content = text.encode()
     with suppress(OSError):
         if path.read_bytes() == content:

@@ -47,8 +47,7 @@ NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
 """The text for a metric without a window that has enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
-"""The request for the published figures. It ignores ``--with``, which adds figures to the archive.
-"""
+"""The request for the published figures. The option ``--with`` adds figures to the archive only."""
 
 
 def publish(

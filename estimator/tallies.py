@@ -33,7 +33,7 @@ from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
-"""The type code of arrays of 64-bit integers. Such arrays store counts in little memory."""
+"""The type code of arrays of 64-bit integers. These arrays store counts in little memory."""
 
 MOST_BYTES: Final = 2**32
 """The maximum number of bytes in a response or a file. Reading them takes about a minute, and only
@@ -46,8 +46,8 @@ metrics. Each tally takes some kilobytes of memory and some milliseconds to esti
 """
 
 MOST_COUNTS: Final = 2**26
-"""The maximum number of counts and symbols in all selected tallies together. They take up to half a
-gigabyte of memory.
+"""The maximum number of counts and symbols in all selected tallies together. The counts and symbols
+take up to half a gigabyte of memory.
 """
 
 MOST_REPORTS: Final = 2**53 - 1
@@ -79,8 +79,8 @@ hundred such bytes.
 """
 
 POWERS: Final = 10 ** np.arange(1, 19)
-"""The powers of ten from 10 to 10**18. They give the number of digits of a whole number. For
-example, 345 is at least 10 and 100, so it has three digits.
+"""The powers of ten from 10 to 10**18, which give the number of digits of a whole number. For
+example, 345 is at least 10 and 100, so 345 has three digits.
 """
 
 STDIN = Path("-")
@@ -95,7 +95,7 @@ class Tally:
     """How often each symbol was reported in one window.
 
     Attributes:
-        edition: the 12 hex digits of the edition. They identify the meaning of the reports.
+        edition: the 12 hex digits of the edition, which identify the meaning of the reports.
         closed: whether the tally can no longer change.
         reports: the number of reports, which is the sum of the counts.
         counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of these
@@ -205,7 +205,7 @@ class Bounds:
 
 
 class Extent:
-    """The total size of the selected tallies read so far. It must not exceed the limits."""
+    """The total size of the selected tallies read so far, which must not exceed the limits."""
 
     def __init__(self) -> None:
         """Start with a size of 0."""

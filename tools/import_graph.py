@@ -1,7 +1,7 @@
 """The imports of the three packages, read from their source.
 
 * ``from package import name`` counts as an import of the module ``package.name`` if this module
-  exists. Otherwise, it counts as an import of ``package``.
+  exists, and otherwise as an import of ``package``.
 * Imports for type checkers, under ``if TYPE_CHECKING``, do not count.
 * Lazy imports within a function count.
 * Imports by constant names count: ``import_module("package.name")``,

@@ -43,7 +43,8 @@ others.
 def of_means(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of groups' means or, with ``differences``, of their differences.
 
-    The numbers in the first group come from a population. The other groups use its mirror image.
+    The numbers in the first group come from a population. The numbers in the other groups come from
+    the mirror image of this population.
     """
     for name, (metric, groups) in METRICS.items():
         for epsilon in EPSILONS:

@@ -1,7 +1,7 @@
 """The coverage of all intervals: ``python -m benchmarks coverage``.
 
-The coverage of an interval is the probability that it contains the true value. The results are
-written to RESULTS.md and to the page on coverage.
+Coverage is the probability that an interval contains the true value. The results are written to
+RESULTS.md and to the page on coverage.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ TIMES_AGAIN: Final = 10
 TIMES_AT_LAST: Final = 100
 """The number of tallies in a third measurement, divided by the number in the first.
 
-The lowest of many coverages may be low by chance. If it seems too low, new tallies decide.
+The lowest of many coverages may be low by chance. If the lowest coverage seems too low, new tallies
+decide.
 """
 
 WANTED: Final = 0.93
@@ -63,7 +64,7 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """The interval with the lowest coverage in one cell. ``place`` is its position in a tally."""
+    """The interval with the lowest coverage in one cell. ``place`` is the position in a tally."""
 
     coverage: float
     cell: Cell

@@ -123,8 +123,7 @@ def accuracy_section(peers: Sequence[Peer]) -> str:
 def _ours(size: int, epsilon: float) -> tuple[Errors, ...]:
     """Return the errors of this project's shares.
 
-    They are the errors of unbiased shares, of shrunken shares, of shares projected onto the
-    simplex, and of maximum-likelihood shares.
+    The shares are unbiased, shrunken, projected onto the simplex, or of maximum likelihood.
     """
     channel, counts = chosen(size, epsilon), zipf(size)
     inverse, sampler, generator = inverse_of(channel), sampler_of(channel), np.random.default_rng(11)

@@ -33,7 +33,7 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A process that runs another library. It answers each line with a line."""
+    """A process that runs another library. The process answers each line with a line."""
 
     name: str
     version: str
@@ -86,7 +86,7 @@ def running_peers() -> Iterator[tuple[list[Peer], dict[str, str]]]:
 
 @contextlib.contextmanager
 def running(name: str, python: Path, errors: IO[str]) -> Iterator[Peer]:
-    """Run a peer's script. Its errors go to a file."""
+    """Run a peer's script. The script's errors go to a file."""
     command = [str(python), "-m", f"benchmarks.peers.in_{name.replace('-', '_')}"]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(

@@ -33,7 +33,7 @@ MODULES = {"GRR": "GRR", "OUE": "UE", "SS": "SS", "OLH": "LH"}
 def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the library's client and server functions for a channel.
 
-    Both have the same arguments for all channels.
+    The functions have the same arguments for all channels.
     """
     name = MODULES[channel]
     module = import_module(f"multi_freq_ldpy.pure_frequency_oracles.{name}")
@@ -43,7 +43,7 @@ def oracle(channel: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float]:
     """Return two probabilities: that a report supports the device's value, and any other value.
 
-    They are computed as in the library's functions for the server.
+    The library's functions for the server compute the probabilities in the same way.
     """
     odds = math.exp(epsilon)
     if channel == "OUE":

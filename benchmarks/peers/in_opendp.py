@@ -23,7 +23,7 @@ def flip(epsilon: float) -> float:
 
 
 def measurement(channel: str, inputs: int, epsilon: float) -> Any:
-    """Return opendp's object for a channel. Its epsilon is checked."""
+    """Return opendp's object for a channel, after a check of the object's epsilon."""
     dp, odds = library(), math.exp(epsilon)
     if channel == "bit vector":
         perturb = dp.m.make_randomized_response_bitvec(

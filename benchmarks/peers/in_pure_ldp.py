@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
-"""The number of hash functions of FLH (fast local hashing). A device draws one of them."""
+"""The number of hash functions of FLH (fast local hashing). Each device draws one function."""
 
 SEED = 1
 SKETCH_HASHES = 16
@@ -24,7 +24,7 @@ SKETCH_SIZE = 1024
 BEGINNINGS = 3
 """The number of letters that each group of PEM (prefix extending method) adds.
 
-With one or two letters, PEM finds fewer strings. With more, its search takes hours.
+With one or two letters, PEM finds fewer strings. With more letters, the search of PEM takes hours.
 """
 
 PADDING = "*"
@@ -112,7 +112,7 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
 
 
 def strings(method: str, epsilon: float, counts: dict[str, int], length: int, top: int) -> dict[str, Any]:
-    """Return the most frequent strings that a protocol (PEM or SFP) finds, and its times.
+    """Return the most frequent strings that a protocol (PEM or SFP) finds, and the times.
 
     The times are seconds for each device, for each report at the server, and for the search. In
     both protocols, devices report with Apple's CMS. With the library's default, local hashing, a
@@ -163,7 +163,7 @@ def _text(text: str) -> str:
 def with_old_zeros() -> None:
     """Make ``np.zeros(None)`` return a scalar, as in older versions of numpy.
 
-    pure-ldp makes this call. It raises an error since numpy 2.4.
+    pure-ldp makes this call, which raises an error since numpy 2.4.
     """
     zeros = np.zeros
     np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment,misc]

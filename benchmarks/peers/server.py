@@ -95,7 +95,7 @@ def reported(channel: Channel, inputs: Counts) -> Counts:
 def ours_s(channel: Channel, symbols: Counts) -> float:
     """Measure the seconds from symbols to shares, errors and intervals.
 
-    They include the time to compute the inverse of the channel's matrix.
+    The seconds include the time to compute the inverse of the channel's matrix.
     """
     inverse_of.cache_clear()
     started = time.perf_counter()

@@ -1,7 +1,7 @@
 """The frequencies of words in Jane Austen's six novels, which are in the public domain.
 
-Debian's package `r-cran-janeaustenr` has their text. `apt-get download` fetches the package into
-`build` without installing it. The repository contains no real answers of people.
+Debian's package `r-cran-janeaustenr` contains the novels. `apt-get download` fetches the package
+into `build` and does not install it. The repository contains no real answers of people.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def costs() -> str:
 def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
     """Estimate the texts of a tally in a new process.
 
-    Return its processor seconds, elapsed seconds and megabytes.
+    Return the processor seconds, elapsed seconds and megabytes of this process.
     """
     command = [sys.executable, "-c", _DECODE, str(file), str(LETTERS), str(epsilon)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)

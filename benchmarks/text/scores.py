@@ -29,7 +29,7 @@ class Score:
             score is the points of the found strings, divided by the points of all 32 strings.
         proved: the number of found strings. The estimator reports only strings that surely exist.
         false: the number of found strings that no device had.
-        held: the number of found strings that exist and have an interval that contains their share.
+        held: the number of found strings with a correct interval, which contains the true share.
         unclear: the number of the population's strings that the estimator reports as unclear.
 
     """
@@ -43,14 +43,14 @@ class Score:
 
 
 def measured(survey: Survey, devices: int, seed: int) -> Score:
-    """Draw a random tally, find strings in it, and compare them with those of the population."""
+    """Draw a random tally, find strings in it, and compare them with the population's strings."""
     tables = survey.tables(devices, np.random.default_rng(seed))
     assert isinstance(survey.metric.kind, Text)
     return scored(discover(survey.metric.kind, tables), survey.population)
 
 
 def scored(texts: Texts, population: Population) -> Score:
-    """Compare found strings, sorted by falling frequency, with those of the population."""
+    """Compare found strings, sorted by falling frequency, with the population's strings."""
     names = [str(label).removesuffix(CUT) for label in texts.shares.labels]
     truth = dict(zip(population.strings, population.shares.tolist(), strict=True))
     ends = zip(names, texts.shares.lows.tolist(), texts.shares.highs.tolist(), strict=True)

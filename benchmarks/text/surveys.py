@@ -1,7 +1,7 @@
-"""A survey that asks a population for texts, and its random tallies.
+"""A survey that asks a population for texts, and the survey's random tallies.
 
 Devices are divided into groups at random. In each group, a text is hashed to one of several cells.
-A device reports symbols that probably support its cell.
+A device reports symbols that probably support the cell of its text.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _line(registry: Registry, tally: Counts) -> str:
 def _reported(folder: Path) -> tuple[float, ...]:
     """Write the report in a new process.
 
-    Return its processor seconds, elapsed seconds and megabytes.
+    Return the processor seconds, elapsed seconds and megabytes of this process.
     """
     files = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--output", "report.html")
     command = [sys.executable, "-c", _REPORT, "report", *files]

@@ -64,13 +64,13 @@ class Histogram:
     If each input of the channel is one answer, each bin is one answer too. Counts are an example.
     Otherwise, the inputs are points of a grid, and each bin lies between two neighboring points.
     The device rounds an answer at random to one end of its bin, more often to the nearer end. If
-    answers are spread evenly over a bin, half of them are rounded up (Li et al. 2020, sections 5.3
-    and 5.4).
+    answers are spread evenly over a bin, the device rounds half of the answers up (Li et al. 2020,
+    sections 5.3 and 5.4).
 
     Attributes:
         law: the probability of each symbol for each input.
         lows: the lower end of each bin, in rising order.
-        highs: the upper end of each bin. It equals the lower end if a bin is a single answer.
+        highs: the upper end of each bin. If a bin is a single answer, both ends are equal.
 
     """
 
@@ -296,8 +296,9 @@ def possible(far: Floats, reached: Floats) -> Floats:
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
     """Return an estimate of the shares after very many steps.
 
-    ``shares`` are the shares before the first step, ``once`` after it, and ``twice`` after the
-    second. The estimate is exact if each step is shorter than the previous step by the same factor.
+    ``once`` contains the shares after a first step from ``shares``, and ``twice`` the shares after
+    a second step. The estimate is exact if each step is shorter than the previous step by the same
+    factor.
     """
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)

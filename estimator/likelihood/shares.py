@@ -1,17 +1,16 @@
 """Maximum-likelihood shares: the shares that make a tally most likely.
 
 Valid shares are at least 0 and add up to 1. The set of valid shares is the simplex.
-Maximum-likelihood shares near 0 or 1 are biased, so reports name them separately from the unbiased
-estimates.
+Maximum-likelihood shares near 0 or 1 are biased. Reports therefore distinguish them from the
+unbiased estimates.
 
-**Exact solution.** If every symbol supports only the value that it names, the solution has a closed
-form. By the Karush-Kuhn-Tucker conditions, a share is a linear function of its count, or 0 if the
-count is below a level (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2,
-water-filling).
+**Exact solution.** If every symbol supports only one value, the solution has a closed form. By the
+Karush-Kuhn-Tucker conditions, a share is a linear function of its count, or 0 if the count is below
+a level (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2, water-filling).
 
 **Climb.** For other channels, an iterative search finds the solution. The code calls this search a
-climb. It starts at the valid shares nearest to the unbiased estimates. The method is accelerated
-projected gradients:
+climb. A climb starts at the valid shares nearest to the unbiased estimates. The method is
+accelerated projected gradients:
 
 * Beck & Teboulle 2009, "A fast iterative shrinkage-thresholding algorithm for linear inverse
   problems", section 4, with backtracking.
@@ -19,8 +18,8 @@ projected gradients:
 
 Gradient methods are fast here because the log-likelihood has almost the same curvature in all
 directions if all symbols are about equally likely. Expectation maximization would need about 1 / (p
-- q)**2 rounds, even if accelerated. Here, p and q are the probabilities that a report supports its
-true value and another value.
+- q)**2 rounds, even if accelerated. Here, p is the probability that a report supports the true
+value. The probability for any other value is q.
 
 **End of a climb.** The climb of k shares ends when the log-likelihood is within k * `SLACK` of its
 maximum. An upper bound on the maximum shows this (Lindsay 1983, "The geometry of mixture
@@ -77,13 +76,14 @@ class _Climb(NamedTuple):
         best: the most likely shares so far.
         law: the probabilities of the symbols under ``best``.
         value: the log-likelihood of ``best``.
-        ahead: the shares that the next step starts from, with sum 1. They extend the last step
-            beyond ``best``, so some may be negative.
+        ahead: the shares that the next step starts from, with sum 1. The shares extend the last
+            step beyond ``best``, so some may be negative.
         value_ahead: the log-likelihood of ``ahead``.
         slope: the gradient of the log-likelihood at ``ahead``.
         bound: an upper bound on the log-likelihood of all shares.
         step: the length of the next step along the slope.
-        momentum: the number t in Beck & Teboulle. It determines how far ``ahead`` is from ``best``.
+        momentum: the number t in Beck & Teboulle. This number determines the distance of ``ahead``
+            from ``best``.
 
     """
 

@@ -3,13 +3,14 @@
 The *local* epsilon of a report limits what a reader of this report can learn. If the collector
 publishes only the tally of a closed window, the other reports also hide the report. This effect is
 called amplification. The published tally then satisfies (epsilon, delta)-differential privacy with
-a far smaller epsilon, called *central*. The central epsilon requires three assumptions. None of
-them can be checked from the tally:
+a far smaller epsilon, called *central*. The central epsilon requires three assumptions. The
+assumptions cannot be checked from the tally:
 
 * The collector, and everyone who can read its store, publish only tallies of closed windows. The
   difference of two versions of an open window's tally would contain only a few reports.
 * The counted reports are honest: the channel randomized them with coins that nobody else knows. An
-  attacker can subtract fabricated reports from the tally, so ``dishonest`` must count them.
+  attacker can subtract fabricated reports from the tally, so ``dishonest`` must include all
+  fabricated reports.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss.
 
@@ -73,7 +74,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
     """Return an epsilon that is too small for the delta, and a slightly larger one that suffices.
 
-    ``at_zero`` is the delta at epsilon 0. It must exceed ``delta``.
+    ``at_zero`` is the delta at epsilon 0, which must exceed ``delta``.
 
     The logarithm of delta is nearly linear in the square of epsilon. The search therefore uses
     false position (the Illinois method, Dowell & Jarratt 1971, "A modified regula falsi method").
@@ -105,8 +106,8 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
     Each tally is given by its number of honest reports and its channel's blanket. Each metric is
     tallied separately, so its reports are shuffled separately. The losses of a device add up over
-    all tallies (Dwork & Roth 2014, theorem 3.16). They add up regardless of which metrics the
-    device answered. Each tally gets an equal part of delta.
+    all tallies (Dwork & Roth 2014, theorem 3.16). The metrics that the device answered do not
+    matter. Each tally gets an equal part of delta.
 
     If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
     amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.

@@ -34,16 +34,16 @@ as much as the points. R0 and R1 each sum to 1, so three numbers determine all w
 * the weight of neither: gamma - s - a.
 
 **Worst pair.** A larger a moves weight from *both* and *neither* to the corners that are apart. W
-is larger at one of these corners and smaller at the other, and its mean does not change. Such a
+is larger at one of these corners and smaller at the other. The mean of W does not change. This
 mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
 total variation distance. If this distance is unknown, a is the largest value that leaves no weight
 negative. Some answers are encoded as a random input. The symbol of such an answer has a mixture
 distribution. The total variation distance of two mixtures is at most the distance of the worst pair
 of inputs.
 
-**Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for it. Then u or v
-is r. By the same argument, all weight is apart in the worst case, and a = 1 / (r + 1). This worst
-case is randomized response, so no channel with the same epsilon is worse.
+**Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket.
+Then u or v is r. By the same argument, all weight is apart in the worst case, and a = 1 / (r + 1).
+This worst case is randomized response, so no channel with the same epsilon is worse.
 
 **Sums.** K is the number of reports at the two corners that are apart. Each of these reports is at
 (r, 1) with probability one half. N is the number of reports at (r, 1). G is the number of reports
@@ -76,21 +76,21 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The least n for Stirling's series. Its terms up to 1/n^7 have an error below 1/(1188 n^9), which
+"""The least n for Stirling's series. With terms up to 1/n^7, the error is below 1/(1188 n^9), which
 is less than 3e-17.
 """
 
 FIXED_ERROR = 2.0**-43
 """A bound on rounding errors, about a thousand units in the last place.
 
-It exceeds the total rounding error of a few operations on numbers below 128. It also exceeds the
-relative error of the continued fraction in `fair_tail_floor`.
+The bound exceeds the total rounding error of a few operations on numbers below 128. The bound also
+exceeds the relative error of the continued fraction in `fair_tail_floor`.
 """
 
 ERROR_PER_STEP = 2.0**-46
 """A bound on the rounding error in `log_mass_ceiling`, per unit of distance from the mean.
 
-Digits are lost if two terms nearly cancel. Such terms are at most 40 times the distance from the
+Digits are lost if two terms nearly cancel. These terms are at most 40 times the distance from the
 mean number of successes.
 """
 
@@ -108,7 +108,7 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
     """Return the logarithm of binomial probabilities, rounded up (Loader 2000).
 
-    ``complement`` is 1 - ``probability``. A subtraction would lose digits. Both must be above 0.
+    ``complement`` is 1 - ``probability``. A subtraction would lose digits. Neither may be 0.
     """
     failures = trials - successes
     mean = trials * probability
@@ -185,7 +185,7 @@ BUCKETS = 512
 All values of K in a bucket are treated alike. N is computed with the largest K in the bucket,
 because the distribution of N then has the largest spread. The amount subtracted in the sum of all W
 is computed with the smallest K. Buckets can therefore only raise delta. With 10**4 reports or more,
-they raise delta by less than 1%, and epsilon by less than 0.05%.
+buckets raise delta by less than 1%, and epsilon by less than 0.05%.
 """
 
 POINTS = 2**14
@@ -402,14 +402,14 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the total probability of the ignored values. It is added to delta in full."""
+    """Return the total probability of the ignored values, which is added to delta in full."""
     return tail * (below + above)
 
 
 def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
     """Return the smallest N with a positive sum of all W.
 
-    ``coins`` is K. The sum rises by ``swing`` with each N, and ``loss`` is subtracted from it.
+    ``coins`` is K. The sum is ``swing`` * (N - K / 2) - ``loss``.
     """
     odd = coins % 2
     above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1

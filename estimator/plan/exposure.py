@@ -10,8 +10,8 @@ worst pair of answers then has the smallest probability of a loss of 0. Three ca
 
 * With a tree, a device reports on one random level. The bound assumes the worst pair of answers on
   every level.
-* A set or a rounded number is encoded as a random input. By convexity, it reveals at most as much
-  as the worst pair of inputs.
+* A set or a rounded number is encoded as a random input. By convexity, the set or number reveals at
+  most as much as the worst pair of inputs.
 * Every other channel is treated as the worst channel with the same epsilon.
 
 The losses of several reports add up. The distribution of the sum determines the smallest valid
@@ -143,8 +143,8 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     """Return the maximum sum of the deltas of a device's reports in a period.
 
-    The ledger's ceiling on deltas limits this sum. A browser may wipe its ledger, so for browsers
-    the ceiling does not limit the sum of a month or a year.
+    The ledger's ceiling on deltas limits this sum. A browser may wipe its ledger. For browsers, the
+    ceiling therefore does not limit the sum of a month or a year.
     """
     budget = registry.budget
     attos = sum(
@@ -162,8 +162,9 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
     Args:
         possible: for each metric, the maximum number of reports.
         together: the same as ``possible`` if devices answer every metric. If devices answer a
-            random selection, only the reports with the largest epsilons. These count as reports of
-            the worst channel, because another metric with a smaller epsilon may reveal more.
+            random selection, only the reports with the largest epsilons. These reports count as
+            reports of the worst channel, because another metric with a smaller epsilon may reveal
+            more.
         most: the ceiling on the sum of all epsilons, in billionths.
         delta: the requested delta minus the reports' own deltas.
 
@@ -199,7 +200,7 @@ class PrivacyLoss(NamedTuple):
     Attributes:
         epsilon: the largest loss, rounded up.
         extreme: the probability of the loss epsilon, given the answer that makes this loss more
-            likely. For yes and no at epsilon ln 3, it is 3/4.
+            likely. For example, it is 3/4 for yes and no at epsilon ln 3.
         delta: the probability that the loss is unbounded.
 
     """
@@ -336,9 +337,9 @@ def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]
     """Return the distribution of the sum of losses, and a bound on its rounding error.
 
     The bound is valid for the probability of any set of points. The error of a Fourier transform is
-    a vector. Its norm is at most log2 n units in the last place times the norm of the result
-    (Higham 2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The error of a
-    sum of n points is at most sqrt(n) times as large.
+    a vector. The norm of this vector is at most log2 n units in the last place times the norm of
+    the result (Higham 2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The
+    error of a sum of n points is at most sqrt(n) times as large.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

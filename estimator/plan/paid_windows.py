@@ -1,7 +1,7 @@
 """The windows in which the budget certainly pays for all answers.
 
 This module computes the largest epsilons and deltas that a device may have been charged by the end
-of each day. It makes three assumptions:
+of each day. The module makes three assumptions:
 
 * A window is charged on its first day.
 * A window is charged in every month that it overlaps.
@@ -48,7 +48,7 @@ class Exhaustion(NamedTuple):
 
 
 class PaidWindows(Record, frozen=True):
-    """The windows in which every device can certainly pay for its answer to a metric."""
+    """The windows in which every device's budget certainly pays for an answer to a metric."""
 
     paid: Annotated[int, says("the number of windows that the budget pays for.")]
     windows: Annotated[int, says("the number of windows until the question expires, or within ten years.")]
@@ -76,7 +76,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the largest sums of charges by its end."""
+        """Add the next day, and return the largest sums of charges by the end of the day."""
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]
@@ -205,7 +205,7 @@ def _windows(registry: Registry, today: date) -> int:
 
 
 def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
-    """Return, for each ceiling, the number of windows that it can pay for in full."""
+    """Return, for each ceiling, the number of windows that the ceiling can pay for in full."""
     budget, windows = registry.budget, _windows(registry, today)
     left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
     nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))

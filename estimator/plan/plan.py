@@ -290,8 +290,9 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the average fraction of devices that answer a metric in a window.
 
-    With ``sample``, a device answers only some metrics. With ``pace``, it answers only in some
-    windows. Answers that a ceiling prevents are not subtracted (see `MetricPlan.paid_windows`).
+    With ``sample``, a device answers only some metrics. With ``pace``, a device answers only in
+    some windows. Answers that a ceiling prevents are not subtracted (see
+    `MetricPlan.paid_windows`).
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -366,7 +367,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share can be detected, or the mean's interval is as wide as its range."""
+    """Return whether no share can be detected, or a mean's interval covers the whole range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -427,7 +428,7 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each metric if its known answers show that its range is the best."""
+    """Yield a sentence for each metric with the best range for the known answers."""
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (

@@ -48,11 +48,11 @@ def unit_variance(metric: Metric) -> float:
 def usual_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, if all shares are equal.
 
-    For a mean, it is the variance in the worst population. The variance is in squared units.
+    For a mean, the population is the worst one. The variance is in squared units.
 
-    ``mechanism = "auto"`` minimizes this variance, because it decreases continuously with epsilon.
-    The worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
-    changes between one that favors rare values and one that favors common values.
+    ``mechanism = "auto"`` minimizes this variance, because this variance decreases continuously
+    with epsilon. The worst-case variance of a share jumps at some epsilons. At these epsilons, the
+    best design changes between one that favors rare values and one that favors common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -94,7 +94,7 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 def smallest_share(squares: Squares, reports: int) -> float | None:
     """Return the smallest share that is detected in 80% of cases, or None if there is none.
 
-    ``squares`` contains the channel's mean squared scores. They determine the variance of a share.
+    ``squares`` contains the channel's mean squared scores, which determine the variance of a share.
     """
     if reports < squares.metrics:
         return None

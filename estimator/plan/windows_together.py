@@ -1,8 +1,9 @@
 """The precision of figures pooled over several windows, and of changes between periods.
 
-A *figure* is an estimated share or mean. Let v be its variance from a single report, in the worst
-population. The same people may answer in every window (see `estimator.report.same_people`). A part
-L of v, the lasting variance, is then the same in all windows. Only v - L is new in each window.
+A *figure* is an estimated share or mean. Let v be the figure's variance from a single report, in
+the worst population. The same people may answer in every window (see
+`estimator.report.same_people`). A part L of v, the lasting variance, is then the same in all
+windows. Only v - L is new in each window.
 
 Suppose that each of k windows has n reports. Normal intervals are valid only if the noise is at
 least m (`LEAST_NOISE`). If n (v - L) is below m, all of v counts as lasting. Let V = L + max((v -
@@ -190,9 +191,9 @@ def seen_changes(
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
     """Return the divisor of the significance level for the figures of each metric.
 
-    Every metric and every stratum receives an equal part of the level. This part is divided among
-    its figures. For example, with two metrics without strata, the divisor for a metric with 3
-    figures is 6.
+    Every metric and every stratum receives an equal part of the level. The figures of the metric
+    share this part equally. For example, with two metrics without strata, the divisor for a metric
+    with 3 figures is 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}

@@ -97,7 +97,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
     If a metric has no given shares, all answers are equally likely.
 
     Args:
-        registry: the metrics. Every device answers all of them.
+        registry: the metrics. Every device answers all metrics.
         devices: the number of devices.
         shares: a TOML or JSON file with a table for each metric that maps answers to shares. None
             if no shares are given.

@@ -1,14 +1,14 @@
 """The expected quality of a model, measured on people who were not used for training.
 
-The AUC measures the quality. It is the probability that the model scores a random person with yes
-higher than a random person with no. A model that predicts nothing has an AUC of 0.5, and a perfect
-model has an AUC of 1.
+The AUC measures the quality. The AUC is the probability that the model scores a random person with
+yes higher than a random person with no. A model that predicts nothing has an AUC of 0.5, and a
+perfect model has an AUC of 1.
 
-A table contains the true answers of some people. It has one column per feature, and one column with
-the metric's name for the label. Each row is a different person, unless a column ``person``
-identifies the people.
+A table contains the true answers of some people. The table has one column per feature, and one
+column with the metric's name for the label. Each row is a different person, unless a column
+``person`` identifies the people.
 
-Each round of a rehearsal holds back different people for the test. It draws devices, with
+Each round of a rehearsal holds back different people for the test. The round draws devices, with
 replacement, from the rows of all other people. More devices reduce the noise, but the people remain
 the same. The result therefore measures the effect of noise, not the benefit of more people.
 
@@ -44,7 +44,7 @@ HELD_BACK: Final = 4
 """Each round holds back one in this number of people for the test."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of people held back for the test. They must include both labels."""
+"""The minimum number of people held back for the test. Both labels must occur among them."""
 
 UNIX_EPOCH_S: Final = 0.0
 """An arbitrary time. A rehearsal has no windows, but a tally needs one."""

@@ -1,11 +1,12 @@
 """The population of a rehearsal: the number of devices with each answer.
 
 A *figure* is a number such as a share, a mean or a quantile. The population determines the true
-figures. A rehearsal shows them next to the estimates, and counts how often intervals contain them.
+figures. A rehearsal shows the true figures next to the estimates, and measures how often intervals
+contain the true figures.
 
 Answers are parsed from text. A device encodes an answer as an input of the channel, sometimes at
-random. For example, it may round 2.25 to 2 or 3. A `TrueAnswer` therefore includes the probability
-of each input.
+random. For example, the device may round 2.25 to 2 or 3. A `TrueAnswer` therefore includes the
+probability of each input.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class WeightedNumbers:
         return [self._share((start <= self.values) & (self.values <= end)) for start, end in ends]
 
     def _share(self, is_chosen: NDArray[np.bool_]) -> float:
-        """Return the share of devices with a chosen number. It is exactly 1 if all are chosen."""
+        """Return the share of devices with a chosen number, exactly 1 if all are chosen."""
         return math.fsum(self.weights[is_chosen].tolist()) / self.total
 
 
@@ -170,7 +171,7 @@ class Population:
     """The devices that answer one metric.
 
     Attributes:
-        shares: the share of each answer, shape (len(answers),). They add up to 1.
+        shares: the share of each answer, shape (len(answers),), with sum 1.
         devices: the number of devices that record an answer.
         at_hand: the number of devices with each answer, shape (len(answers),). None if answers are
             drawn at random from ``shares``.

@@ -1,7 +1,7 @@
 """A rehearsal, which draws reports for known answers and compares estimates with the truth.
 
-Reports are drawn from the distributions of the metrics' real mechanisms. The result resembles the
-document of the command ``report``. It also contains the true value of each figure.
+Reports are drawn from the distributions of the metrics' real mechanisms. The result is a document
+like a report, with the true value of each figure.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time that determines a rehearsal's window. It is fixed, because the same seed must give the
-same output in every window.
+"""The time that determines a rehearsal's window. This time is fixed, because the same seed must
+always give the same output.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400

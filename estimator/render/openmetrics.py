@@ -4,7 +4,8 @@ Prometheus reads the file through the textfile collector of its node exporter. W
 the exporter keeps serving the last file. Alert rules should therefore compare
 `hearsay_window_end_timestamp_seconds` with the clock.
 
-Found texts are left out. Devices choose them, and each text would become a time series.
+Found texts are left out, because devices choose the texts, and each text would become a time
+series.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ METRICS: Final = {
 """The names and descriptions of the gauges that each metric has once."""
 
 ABOUT: Final = "hearsay_metric_info"
-"""The gauge with labels that describe a metric. Its value is always 1."""
+"""The gauge with labels that describe a metric. The value of this gauge is always 1."""
 
 OF_METRIC: Final = ("metric", "edition", "group")
 
@@ -47,14 +48,14 @@ DESCRIPTION: Final = ("title", "unit", "counted")
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 
 GROUPED: Final = frozenset({"mean_within", "share_within"})
-"""The statistics of groups of devices. Their figures' labels begin with the group's name."""
+"""The statistics of groups of devices. Labels of figures begin with the group's name."""
 
 
 def as_openmetrics(report: EstimateReport) -> str:
     """Return the gauges of every metric.
 
-    The label ``group`` names a public stratum. For a pair of metrics, it is an answer to the first.
-    Only the values with the largest shares have gauges, as on the page.
+    The label ``group`` names a public stratum. For a pair of metrics, ``group`` is an answer to the
+    first metric. Only the values with the largest shares have gauges, as on the page.
     """
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 takes 90 ms, and no other format needs it
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise

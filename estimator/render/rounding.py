@@ -6,11 +6,11 @@
 * Rounding never gives an impossible number. For example, if 46 is the largest possible answer, an
   interval that ends at 45.3 is not rounded outward to 50.
 
-A figure and its interval are rounded to the same decimal place. In a table, this is the place of
-the second significant digit of the standard error. In a sentence, it is the place of the first. For
-example, with the standard error 0.0214, the figure 0.53478 becomes 0.535 in a table and 0.53 in a
-sentence. A finer place is used if rounding would move the figure out of its interval. For example,
-28 of 28 days are not shown as about 30.
+A figure and its interval are rounded to the same decimal place. In a table, this place is that of
+the second significant digit of the standard error. In a sentence, the first significant digit
+determines the place. For example, with the standard error 0.0214, the figure 0.53478 becomes 0.535
+in a table and 0.53 in a sentence. A finer place is used if rounding would move the figure out of
+its interval. For example, 28 of 28 days are not shown as about 30.
 
 Each number is rounded only once, from the shortest decimal representation of the float. The
 arithmetic is exact. Estimates are rounded half to even.
@@ -180,7 +180,7 @@ def relative_size(logarithm: float) -> str:
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return an estimate, or the nearer end of its interval if it lies outside."""
+    """Return an estimate, moved to the nearer end if it is outside its interval."""
     return None if estimate is None else min(high, max(low, estimate))
 
 

@@ -11,8 +11,8 @@ An alert on a bound is written ``METRIC.FIGURE OPERATOR NUMBER`` or ``METRIC[STR
 * An alert that would never or always fire is refused.
 
 An alert on a change is written ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` or ``METRIC.FIGURE
-changes``. It fires if the report concludes that the figure changed in this way over the closed
-windows (`estimator.report.changes`). If no figure changes, any of these alerts fires with a
+changes``. The alert fires if the report concludes that the figure changed in this way over the
+closed windows (`estimator.report.changes`). If no figure changes, any of these alerts fires with a
 probability of at most 5% per report.
 """
 
@@ -130,7 +130,7 @@ def judged(
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
     """Return the outcome of an alert on a change.
 
-    The outcome contains the clearest change that was found for the figure. Otherwise, it contains
+    The outcome contains the clearest change of the figure. Without a change, the outcome contains
     the difference between the last window and the first.
     """
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]

@@ -51,9 +51,9 @@ output format claims that they did not change:
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
   estimates are too large on average.
 * Named texts in the same hash cell as another named text.
-* Shares among those who answered. They are ratios of shares that are tested.
-* Means and shares within a group with a share of less than 10 standard errors in some window. Their
-  errors are too skewed.
+* Shares among those who answered. These shares are ratios of tested shares.
+* Means and shares within a group with a share of less than 10 standard errors in some window. The
+  errors of these figures are too skewed.
 * Coefficients of models. Each window has its own model.
 """
 
@@ -107,8 +107,8 @@ class Compared:
         shapes: the weights of the tested sums, by shape.
         groups: the groups of tested figures in the first tally.
         sums: for each group, the tested sums, in the order of ``shapes``.
-        shown: for each group, the reported sums. They differ from ``sums`` only for quantiles, and
-            for texts with an unclear share.
+        shown: for each group, the reported sums. Only quantiles, and texts with an unclear share,
+            have different reported and tested sums.
         p_values: the p-values, with one row per shape and one column per figure. NaN if there are
             too few reports.
 
@@ -271,8 +271,8 @@ def changes_of(
 ) -> tuple[Changes, ...]:
     """Compare the closed windows of every metric that has reports in at least two of them.
 
-    Windows of fewer than `EXACT_BELOW` reports show no changes. They are skipped if at least two
-    windows remain.
+    Windows of fewer than `EXACT_BELOW` reports show no changes. If at least two other windows
+    remain, these windows are skipped.
 
     Args:
         estimates: the estimates in the order of the metrics, then of the windows.
@@ -391,7 +391,7 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
     """Compare the shares and means of two tallies of one metric.
 
     The result is ``last`` minus ``first``. ``metric`` is given if the same people may have reported
-    in both tallies. It is None if the people differ.
+    in both tallies, and None if the people differ.
     """
     return _compared([first, last], first.compared, {ChangeVerdict.CHANGED: np.array([[-1.0, 1.0]])}, metric)
 

@@ -211,9 +211,9 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
     Two thresholds lie as close to the median as possible, one on each side. The shares of answers
     above them still differ clearly from one half. A third threshold lies on the side with the
-    longer part of the range. The share above it is three times as far from one half. It limits the
-    median even if the nearer threshold is inconclusive. Answers are assumed to be uniform between
-    the present thresholds.
+    longer part of the range. The share above it is three times as far from one half. This threshold
+    limits the median even if the nearer threshold is inconclusive. Answers are assumed to be
+    uniform between the present thresholds.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:

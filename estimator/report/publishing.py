@@ -5,12 +5,12 @@ In other tallies, the number of reports n is rounded down to a number k of two s
 For example, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of the n
 reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) such reports.
 
-Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all their
-digits, they reveal no more about n than k reveals. The reason is that for each n that is rounded to
-k, every tally of k reports is the rounded form of some tally of n reports.
+Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all digits,
+these figures reveal no more about n than k reveals. The reason is that for each n that is rounded
+to k, every tally of k reports is the rounded form of some tally of n reports.
 `tests/exact/test_rounded_tallies.py` checks this for all small tallies. The rounded tally has fewer
-reports and wider intervals. They contain the true value at least as often as the intervals of the
-original tally.
+reports and wider intervals than the original tally. The wider intervals contain the true value at
+least as often.
 
 Further rules:
 

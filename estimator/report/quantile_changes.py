@@ -33,7 +33,7 @@ mean, over people, of a number from 0 to 1, so this choice contributes at most p
 variance (Bhatia & Davis 2000). The lasting part of the error (`estimator.report.same_people`) is
 set to this maximum.
 
-**The reported change** is a weighted sum of the windows' quantiles. Its interval is for the
+**The reported change** is a weighted sum of the windows' quantiles. The interval is for the
 difference of two quantiles: the quantile over the windows with positive weights, and the quantile
 over the windows with negative weights. For a step, these are the quantiles of the later and of the
 earlier answers. Each quantile has a 97.5% interval. Both intervals together contain the true values

@@ -2,7 +2,7 @@
 
 On request, the report states the privacy loss from publishing its tallies, for each tally and for
 all tallies of a window together. A tally with fewer reports has a larger loss. A metric with public
-strata has one tally per stratum, and each device is counted in only one of them. The metric's loss
+strata has one tally per stratum, and each device is counted in only one stratum. The metric's loss
 is therefore the loss of its smallest stratum.
 """
 

@@ -3,10 +3,10 @@
 Tallies do not show whether the same people answered in two windows. The standard error of a figure
 therefore has two parts:
 
-* The fresh part is the noise of the mechanism. It is new in each report.
-* The lasting part may be the same in every window. It comes from the selection of people, and from
-  the noise of permanent answers. A device draws a permanent answer once and sends it in every
-  window.
+* The fresh part is the noise of the mechanism, which is new in each report.
+* The lasting part may be the same in every window. The selection of people and the noise of
+  permanent answers cause the lasting part. A device draws a permanent answer once and sends it in
+  every window.
 
 **Bound.** `Windows.weighted` multiplies each window's figure by a weight c, and adds up the
 results. For example, the weights 1 and -1 give the change from one window to another. Weights that
@@ -21,7 +21,7 @@ below.
 
 **Proof**, if the fresh and lasting parts are known exactly:
 
-* Fresh errors of different windows are independent of each other and of the lasting errors. Their
+* Fresh errors of different windows are independent of each other and of the lasting errors, so the
   variances add up.
 * The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). The
   lasting errors add up to at most P over positive weights, and to at most N over negative weights.
@@ -44,9 +44,9 @@ the four products.
 * O is not valid for a mean or share within a group, because people may join or leave the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has
   its own rotations, so the noise and the error due to the limited number of rotations are fresh.
-* The noise of permanent answers does not contribute to O. If a person's two answers differ, their
-  noise is independent. If the answers are equal, their noise is identical and only reduces the
-  error of a difference.
+* The noise of permanent answers does not contribute to O. If a person's two answers differ, the
+  noise of the answers is independent. If the answers are equal, the noise is identical and only
+  reduces the error of a difference.
 
 **Intervals.** For intervals, the error of each window is first multiplied by a factor. The factor
 is the width of the window's interval divided by the width of a normal interval with the same error
@@ -62,8 +62,8 @@ is the fresh error of a window with exactly the minimum of noise. More windows n
 bound. If a window has less than the minimum of noise, its whole error counts as lasting.
 
 **Pooled figures.** The figure for all reports of several windows is the mean of the windows'
-figures, weighted by their numbers of reports. Its error never falls below the error due to the
-selection of people.
+figures, weighted by their numbers of reports. The error of this mean never falls below the error
+due to the selection of people.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ class Windows:
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals. At least 1.
         up: the same ratios for the upper ends of the intervals.
-        places: the numbers a and 1 - a of the module's docstring. Here, a is a mean answer on a
-            scale from 0 to 1. Empty if the bound by O is not valid.
+        places: the numbers a and 1 - a of the module's docstring, for a mean answer a on a scale
+            from 0 to 1. Empty if the bound by O is not valid.
         width: the width of the figures' range.
 
     """
@@ -368,10 +368,10 @@ def _greatest_widening(windows: Windows) -> float:
 
     Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
     The factor is at least the widening of the widest interval, because other intervals may be cut
-    off at the end of the range. Intervals from few reports cover the whole range. They are used
-    only if every window has few reports.
+    off at the end of the range. Intervals from few reports cover the whole range, and are used only
+    if every window has few reports.
 
-    Tests of many figures use quantiles farther from the center. There, Student's distribution
+    Tests of many figures use quantiles farther from the center, where Student's distribution
     exceeds the normal distribution by a larger factor. The result is at least this factor.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW

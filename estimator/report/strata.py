@@ -12,9 +12,9 @@ independent. A difference between strata is treated like a difference between tw
 different people (`estimator.report.changes`). In the correction of p-values, each metric has the
 same weight in each window, for any number of strata.
 
-**Participation.** A device participates if its user has agreed to be asked. It then answers
-according to the registry's schedule. All figures describe participating devices, and do not show
-how other devices would have answered.
+**Participation.** A device participates if its user has agreed to be asked. A participating device
+answers according to the registry's schedule. All figures describe participating devices, and do not
+show how other devices would have answered.
 
 The schedule asks each participating device independently with probability s. With ``split``, s is
 1. With ``sample``, s is the number of answers divided by the number of metrics in the window. The
@@ -24,8 +24,8 @@ answer send no report. The estimate of D is then too low.
 
 **All installations.** Let p be the share of all N installations that participate. Let x be a figure
 of the participating installations, with possible values between m and M. The figure of all
-installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. These limits are farther apart if
-p is smaller. The bounds therefore use the lower end of the interval of p, and both ends of the
+installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. The limits are farther apart if p
+is smaller. The bounds therefore use the lower end of the interval of p, and both ends of the
 interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and 76%. The
 bounds can miss the figure of all installations only if the interval of x misses x, or if D is below
 its interval. The latter happens in at most one of a thousand tallies.

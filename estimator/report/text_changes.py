@@ -12,9 +12,9 @@ depend on the reports. The share of a tested text is computed from the same grou
 **Other texts in the same cell.** If a named text and an unnamed text share a cell, a change of the
 second text also changes the estimate of the first. In one group, this happens to two texts with a
 probability of one over the number of cells, 2**17 by default. In other groups, the same two texts
-usually have different cells. These groups contradict the first group if the second text is common.
-If groups contradict each other about a named text in any window, the text's p-value is 1. The
-false-alarm probability is therefore at most 5%, except if a named text shares a cell with an
+usually have different cells. The other groups contradict the first group if the second text is
+common. If groups contradict each other about a named text in any window, the text's p-value is 1.
+The false-alarm probability is therefore at most 5%, except if a named text shares a cell with an
 unnamed text and the groups do not contradict each other. For lists of texts, a cell on a line with
 two cells of a list has a similar but smaller error.
 
@@ -31,10 +31,10 @@ distance that is significant among `FARTHEST_FAMILY` comparisons.
 
 **Untested texts.** Texts that a search found are not tested. The search selects texts with counts
 that noise or chance increased in one of the windows. A valid test would have to allow for all texts
-that the search could have found. It would also need the share of every found text in all windows,
-but a window's archived report contains only the texts found in this window. Texts that the registry
-approves for publication were usually found in reports, too. They are tested only if the analyst
-names them.
+that the search could have found. A valid test would also need the share of every found text in all
+windows. A window's archived report contains only the texts found in this window. Texts that the
+registry approves for publication were usually found in reports, too. Approved texts are tested only
+if the analyst names them.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class TextChanges:
 
     @property
     def tested(self) -> Sums:
-        """The sums for the p-values. They are 0 for unclear texts."""
+        """The sums for the p-values. The sums of unclear texts are 0."""
         return self.shown._replace(estimates=np.where(self.unclear, 0.0, self.shown.estimates))
 
     def unbounded(self) -> TextChanges:

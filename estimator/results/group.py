@@ -115,7 +115,7 @@ class Figured:
 
     @property
     def are_sets(self) -> bool:
-        """Whether answers are sets of values. Their shares may add up to more than 1."""
+        """Whether answers are sets of values. The shares may then add up to more than 1."""
         return any(group.about.of_sets for group in self.groups)
 
     @property

@@ -188,9 +188,9 @@ class Fakes(Record, frozen=True, kw_only=True):
 class TakingPart(Figure, frozen=True, kw_only=True):
     """The number of participating devices in a window, with an interval of 99.8% confidence.
 
-    It is estimated from the number of reports and the share of devices that are asked. The estimate
-    assumes that each asked device has budget left and sends one report. Devices that recorded
-    nothing for the metric are not included.
+    The number is estimated from the number of reports and the share of devices that are asked. The
+    estimate assumes that each asked device has budget left and sends one report. Devices that
+    recorded nothing for the metric are not included.
     """
 
     asked: Annotated[float, says("the share of devices that the schedule asks in the window.")]
@@ -332,7 +332,7 @@ class Independence(Record, frozen=True):
 
 
 class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
-    """The figures of one tally. They describe the devices that participated in its window."""
+    """The figures of one tally, which describe the participating devices in its window."""
 
     window: Annotated[str, says("the name of the day, week or month of the answers.")]
     closed: Annotated[

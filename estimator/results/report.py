@@ -64,8 +64,8 @@ class Request:
         finds_texts: whether to find texts, for metrics about texts. If not, only the requested
             texts have shares.
         highlights: whether to select the figures that a table or a page shows first.
-        installs: the number of all installations, whether or not they report. It determines bounds
-            on the figures of all installations. None for no bounds.
+        installs: the number of all installations, whether or not they report. This number
+            determines bounds on the figures of all installations. None for no bounds.
         asked: the share of devices that are asked in a window. None to compute it from the
             schedule.
         since: a window. Changes are then tested only between all earlier windows and this window
@@ -299,7 +299,7 @@ class Skipped(Record, frozen=True):
 
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
-    """A report: all figures of a set of tallies. They describe the participating devices."""
+    """A report: all figures of a set of tallies. The figures describe the participating devices."""
 
     schema_number: ClassVar[int | None] = SCHEMA
     unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})

@@ -174,14 +174,14 @@ class Statistic:
         drawn_first: a priority. The page shows the metric's chart with the highest priority, and
             collapses the others.
         is_mean: whether the statistic is the mean of all answers.
-        of_sets: whether the answers are sets of values. Their shares do not add up to 1.
+        of_sets: whether the answers are sets of values, with shares that do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
         members: for means and shares within groups, the statistic with the shares of the groups, or
             of all pairs of a group and a value. Changes of such figures between windows are tested.
             Empty for other statistics.
-        in_ball: whether the figures are the coordinates of vectors. Their changes between windows
-            are tested.
+        in_ball: whether the figures are the coordinates of vectors. Changes of coordinates between
+            windows are tested.
         is_followed: whether changes of the figures between windows are tested, although the figures
             are not compared between strata.
         is_followed_by_counts: whether changes of the figures between windows are tested with the

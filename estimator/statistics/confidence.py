@@ -27,8 +27,8 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 """The largest p-value that counts as significant."""
 
 EXACT_BELOW = 50
-"""With fewer reports, an interval has at least its nominal confidence for every true value. It is
-then wider than necessary for most true values.
+"""With fewer reports, an interval has at least its nominal confidence for every true value. The
+interval is then wider than necessary for most true values.
 """
 
 FEW = 20
@@ -175,8 +175,8 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
     """Return a confidence interval for the number of trials, given the number of successes.
 
     For example, 2,000 devices have reported, and each device reports with probability 0.4. The
-    interval is for the number of devices. Its ends follow from exact binomial tails (as in Clopper
-    & Pearson 1934). Each end is wrong with a probability of at most ``miss``.
+    interval is for the number of devices. The ends of the interval follow from exact binomial tails
+    (as in Clopper & Pearson 1934). Each end is wrong with a probability of at most ``miss``.
 
     Args:
         successes: the number of successes.

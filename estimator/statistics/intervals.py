@@ -3,11 +3,11 @@
 **A binomial count** is, for example, the number of reports of yes. The interval depends only on the
 count and on the number of reports:
 
-* With fewer than 50 reports, it is the interval of Clopper & Pearson 1934. Its coverage is at least
-  the nominal confidence for every true value.
-* From 50 reports on, it is Wilson's score interval (Wilson 1927). If epsilon is at least .5, its
-  coverage, averaged over true values, equals the nominal confidence. Below .5, this average varies
-  by one percent, because an interval contains few possible counts.
+* With fewer than 50 reports, the interval is that of Clopper & Pearson 1934. The coverage is at
+  least the nominal confidence for every true value.
+* From 50 reports on, the interval is Wilson's score interval (Wilson 1927). If epsilon is at least
+  .5, the coverage, averaged over true values, equals the nominal confidence. Below .5, this average
+  varies by one percent, because an interval contains few possible counts.
 * If the expected count is small, Wilson's 95% interval covers some true values with only 84%
   (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1). The
   intervals of counts up to `FEW` are therefore widened until the coverage is at least 93.1% for
@@ -18,7 +18,7 @@ Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correcti
 is valid for any dependence between the counts. At such small error probabilities, Wilson's normal
 approximation would be wrong by large factors.
 
-Both ends of an interval rise with the count. The upper end for a count is 1 minus the lower end for
+The ends of an interval rise with the count. The upper end for a count is 1 minus the lower end for
 the number of all other reports.
 
 **The mean of bounded numbers**, such as the scores of reports, has two kinds of intervals.

@@ -1,4 +1,4 @@
-"""A program for notes on the command line. It asks the user for consent before it reports."""
+"""A program for notes on the command line that asks its user for consent before reporting."""
 
 import json
 import os

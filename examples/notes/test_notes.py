@@ -1,4 +1,4 @@
-"""Tests of an app that embeds the SDK. They see true answers, but send nothing to a collector."""
+"""Tests of an app with the SDK. The tests see true answers, but send nothing to a collector."""
 
 from __future__ import annotations
 

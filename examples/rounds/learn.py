@@ -1,8 +1,8 @@
 """Learns a logistic regression in rounds, from gradients that devices report privately.
 
 `features_of` and `gradient_of` run on the device. `next_theta` runs on the analyst's machine.
-`play` runs all three for the people of the health example. It draws reports from the mechanism's
-distribution instead of simulating devices:
+`play` runs all three for the people of the health example. `play` draws reports from the
+mechanism's distribution and simulates no devices:
 
     .venv/bin/python -m examples.rounds.learn
 """
@@ -30,14 +30,16 @@ PEOPLE: Final = HERE.parent / "health" / "health.csv"
 METRIC: Final = "gradient_1"
 
 FIRST_THETA: Final = [-4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-"""The parameters of the first release. They express only that few people have a limitation."""
+"""The parameters of the first release. These parameters express only that few people have a
+limitation.
+"""
 
 STEP: Final = 8.0
 
 TEST_SHARE: Final = 0.3
 
 LEARNT_FROM: Final = 3000
-"""The number of rows that devices are drawn from. It balances variety and speed."""
+"""The number of rows that devices are drawn from. More rows would slow the simulation down."""
 
 SPLITS: Final = 3
 

@@ -1,4 +1,4 @@
 """The drawings and plots of the pages, made by ``make assets``.
 
-They are readable in print, in dark mode and for color-blind people.
+The pictures are readable in print, in dark mode and for color-blind people.
 """

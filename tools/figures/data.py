@@ -50,8 +50,8 @@ Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
 """A function that describes a mechanism for categories.
 
-Its arguments are the number of values and epsilon. It returns two probabilities: that a report
-supports the device's own value, and that a report supports any given other value.
+The arguments are the number of values and epsilon. The function returns two probabilities: that a
+report supports the device's own value, and that a report supports any given other value.
 """
 
 

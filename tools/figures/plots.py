@@ -138,7 +138,7 @@ def _drawn(draw: Callable[[Sequence[Axes]], None], panels: int) -> str:
 def _numbered(svg: str) -> str:
     """Return an SVG plot with numbers as the names of markers and clip paths.
 
-    Matplotlib derives these names from floats. Their last bits depend on the processor.
+    Matplotlib derives these names from floats. The last bits of the floats depend on the processor.
     """
     names = list(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg)))
     numbers = {name: f"{name[0]}{number}" for number, name in enumerate(names)}

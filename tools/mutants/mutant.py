@@ -30,7 +30,7 @@ MEASURED: Final = (
 """The measured modules besides the trusted core."""
 
 NEEDS_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}
-"""Operators of cosmic-ray that need names of variables as arguments. They are not used."""
+"""The unused operators of cosmic-ray, which need names of variables as arguments."""
 
 LOGGING: Final = re.compile(r"(_log\.\w+|warn)\(")
 
@@ -44,7 +44,7 @@ STRUCTURE: Final = re.compile(
     "name|newline|endmarker|file_input|suite|funcdef|classdef|parameters|param|simple_stmt|expr_stmt|import_from|"
     "atom|atom_expr|trailer|arglist|argument|return_stmt|annassign|decorated"
 )
-"""The types of syntax nodes that no operator changes. They are skipped to save time."""
+"""The types of syntax nodes that no operator changes. Skipping these nodes saves time."""
 
 PUNCTUATION: Final = frozenset("()[]{},:.=@") | {"->", "..."}
 

@@ -21,7 +21,7 @@ NO_TEST: Final = "No test: "
 """The beginning of an explanation if the fault matters, but no test detects it."""
 
 SHORT: Final = 4
-"""Up to this number of words before the fault are shown. They may name a variable."""
+"""Up to this number of words before the fault are shown, because the words may name a variable."""
 
 Z: Final = 1.959964
 """The standard normal quantile of 97.5%."""

@@ -24,7 +24,7 @@ from tools.mutants.covering import Record
 from tools.mutants.mutant import Mutant
 
 PRELOADED: Final = ("flask", "hypothesis", "msgspec", "numpy", "redis", "requests", "xdist")
-"""Libraries that tests import. They are loaded once, before this process is forked."""
+"""Libraries that tests import. The libraries are loaded once, before this process is forked."""
 
 TIMEOUT: Final = "timeout"
 

@@ -20,9 +20,9 @@ ROUNDS: Final = 300
 def best_scores(shape: Shape) -> tuple[float, Floats]:
     """Return the minimum worst variance on a range from -1 to 1, and the scores, shape (symbols,).
 
-    The scores rise and are antisymmetric. Their scale makes the expected score of the last band 1.
-    The search bounds the variance for answers at each band and in the middle between two bands. The
-    worst answer between two bands is nearly in the middle.
+    The scores rise and are antisymmetric. The scale of the scores makes the expected score of the
+    last band 1. The search bounds the variance for answers at each band and in the middle between
+    two bands. The worst answer between two bands is nearly in the middle.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

@@ -31,10 +31,7 @@ FOLDER: Final = "files"
 """The folder on the site that contains these pages."""
 
 LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
-"""The pattern of a Markdown link to a file: its text, its target and its anchor.
-
-It does not match pictures.
-"""
+"""The pattern of a Markdown link to a file: text, target and anchor. Pictures do not match."""
 
 
 class Page(NamedTuple):

@@ -41,10 +41,12 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""An interval shorter than this length counts as a point. The choice of the step ignores it."""
+"""An interval shorter than this length counts as a point. The choice of the step ignores such
+intervals.
+"""
 
 ALONE: Final = frozenset({"bar", "mean"})
-"""The charts of a single figure. The page shows them only as the first chart of a metric.
+"""The charts of a single figure. The page shows these charts only as the first chart of a metric.
 
 All other charts are collapsed. A collapsed chart of one figure would only repeat the table.
 """
@@ -87,7 +89,7 @@ class ShownGroup:
 
     @property
     def is_titled(self) -> bool:
-        """Whether to show the title. It may equal the label of the only figure."""
+        """Whether to show the title. The label of the only figure may repeat the title."""
         return [label.casefold() for label in self.labels] != [self.title.casefold()]
 
 
@@ -107,7 +109,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the shown values, or all figures if they are not about single values.
+    """Return the figures of the shown values, or all figures of a statistic without single values.
 
     For example, return the shares of shown values only, but all quantiles.
     """
@@ -249,7 +251,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     """Return everything about a metric that the page's script draws.
 
     Arrays have an entry for each window of the calendar. If windows are pooled, a last entry
-    describes all of them together.
+    describes all windows together.
 
     Args:
         windows: the estimates by window. At least one window has reports.
@@ -424,8 +426,8 @@ def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -
 def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit, digits: int = KEPT_DIGITS) -> Tracks:
     """Return rows of estimates in the form that the page's script reads.
 
-    There is one row per figure, with the estimate in each window. ``digits`` is the maximum number
-    of digits of each number.
+    Each row contains one figure's estimates in all windows. ``digits`` is the maximum number of
+    digits of each number.
     """
     exponent = exponent_of((estimate for row in rows for estimate in row), digits)
     coded = [[_coded(estimate, exponent) for estimate in row] for row in rows]

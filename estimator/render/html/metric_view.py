@@ -216,8 +216,8 @@ def _over_time(windows: Sequence[MetricEstimate], key: FigureKey, calendar: Sequ
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
     """Yield labels and values of the facts that a privacy reviewer needs about one metric.
 
-    ``central`` is the privacy loss from publishing the tally of the window that is shown first. It
-    is None if it was not requested.
+    ``central`` is the privacy loss from publishing the tally of the window that is shown first, or
+    None if not requested.
     """
     if metric.title != metric.name:
         yield "Name", metric.name
@@ -266,7 +266,7 @@ class Spark:
 
 
 def sparkline(track: Sequence[Estimate | None]) -> Spark | None:
-    """Return the small chart of a figure over windows, or None if it has fewer than two points."""
+    """Return the small chart of a figure over windows, or None with fewer than two points."""
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
         return None

@@ -1,7 +1,7 @@
 """The whole page: an overview, every metric, and the reasons for skipped tallies.
 
-The page is a single, self-contained HTML file. Its content security policy allows only the scripts
-and styles in the file, by their hashes.
+The page is a single, self-contained HTML file. The content security policy of this file allows only
+the file's scripts and styles, by their hashes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "ta
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
-"""This project's own files. A page contains them without indentation and comment lines."""
+"""This project's own files, which a page contains without indentation and comment lines."""
 
 LICENSES: Final = ("d3.LICENSE", "plot.LICENSE")
 """The licenses of d3 and Observable Plot, which every copy of these libraries must include."""
@@ -201,7 +201,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
     ``registry`` also contains the metrics without a tally.
 
     Raises:
-        OutputError: if the page would be too large because its windows are far apart.
+        OutputError: if gaps between windows would make the page too large.
 
     """
     _check_size(report.metrics)
@@ -222,7 +222,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
 
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
-    """Refuse a page that would be too large because of gaps between windows.
+    """Refuse a page if gaps between windows would make it too large.
 
     The page contains data about each metric in every window from the first to the last, even
     without a tally.

@@ -71,8 +71,9 @@ class JointView:
 
     Attributes:
         names: the name of the metric that defines the groups, and of the metric that is compared.
-        groups: the shares within each group. Empty if the second metric is a number, because its
-            figures include the groups' means.
+        groups: the shares within each group. Empty if the second metric is a number, because the
+            figures then include the groups' means. Empty if the second metric is a number, because
+            its figures include the groups' means.
         independence: a sentence on whether the two metrics are associated. Empty if the second
             metric is a number.
         clearest: all comparisons, the clearest first.
@@ -114,8 +115,8 @@ class JointView:
 def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
     """Return the view of a pair of metrics, or None for other metrics.
 
-    ``independence`` is the p-value of the test of independence, corrected for all pairs. It is None
-    if there is no test.
+    ``independence`` is the p-value of the test of independence, corrected for all pairs, or None
+    without a test.
     """
     differences, names = differences_of(estimated), estimated.names
     if differences is None or names is None:
@@ -298,8 +299,8 @@ def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[in
 def effects_table(effects: Sequence[Effect]) -> Extra:
     """Return the table of pairs of strata, each with the figure that differs most clearly.
 
-    ``effects`` has one entry per pair of strata in one window, in the order of the rows. It must
-    not be empty.
+    ``effects`` has at least one entry, one per pair of strata in one window, in the order of the
+    rows.
     """
     return Extra(
         title="Differences between strata",

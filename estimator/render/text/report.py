@@ -264,7 +264,7 @@ def _group_rows(
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
     """Yield a line for each value and window, value by value.
 
-    The last figure of a model is its AUC. It is missing in a window with too few reports.
+    The last figure of a model is its AUC, which is missing in a window with too few reports.
     """
     in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
     tracks = zip_longest(
@@ -286,8 +286,8 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
     """Yield a line for each shown figure of a statistic.
 
-    ``positions`` are the shown values. They are ignored if the statistic does not have one figure
-    per value.
+    ``positions`` are the shown values. A statistic without one figure per value ignores
+    ``positions``.
     """
     unit, ends = unit_of(group), bar_ends(group) if have_bars else None
     for figure in shown_figures(group, positions):

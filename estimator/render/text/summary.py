@@ -142,8 +142,9 @@ def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     """Return the positions of the figures that get a line in the summary.
 
-    For yes and no, only yes gets a line. If the number of lines is limited, the largest figures get
-    one. Otherwise, all figures with an estimate get one.
+    * For yes and no, only yes gets a line.
+    * If the number of lines is limited, the largest figures get a line.
+    * Otherwise, all figures with an estimate get a line.
     """
     figures, most = group.figures, group.about.most_lines
     if is_yes_or_no(figures.labels):
