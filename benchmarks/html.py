@@ -198,8 +198,8 @@ def write_every_kind(page: Path) -> tuple[float, float]:
     """Write a page with every kind of metric.
 
     Return the seconds to estimate one histogram, and to write the page. Each metric is estimated in
-    only one window. All other windows repeat the figures of this window, because the time of other
-    estimates is not measured here.
+    only one window. The other windows repeat its figures, because the time of other estimates is
+    not measured here.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
@@ -230,7 +230,7 @@ def histogram_seconds(registry: Registry) -> Iterator[float]:
 def first_paint_s(browser: Browser, file: Path) -> float:
     """Measure the seconds until the browser shows the first text of a page.
 
-    Return the larger number for two sizes of the window: a desktop and a phone.
+    Return the maximum over two sizes of the window: a desktop and a phone.
     """
     script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     times = []

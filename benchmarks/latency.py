@@ -35,7 +35,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 """The options of the collector by setting.
 
 The first setting is the default, which suits slow senders. The second is for a collector behind a
-proxy that buffers slow requests. The others are alternatives.
+proxy that buffers slow requests. The other settings are alternatives.
 """
 
 CONNECTIONS = 64
@@ -117,7 +117,8 @@ class _Round(NamedTuple):
             setting and for disk writes.
         capacities: the uploads per second that the collector can process, by setting.
         busy: the average number of busy cores during the uploads.
-        stolen: the average number of cores that the host gave to other virtual machines meanwhile.
+        stolen: the average number of cores that the host gave to other virtual machines during the
+            uploads.
 
     """
 

@@ -1,8 +1,8 @@
 """The quality of models that are learned from randomized reports, on public data.
 
 Each of several splits holds back a different quarter of all people for the test. Devices are drawn
-from the others with replacement, so more devices only reduce the noise. The range of a feature goes
-from the 2nd to the 98th percentile of the data set.
+from the other three quarters with replacement. More devices therefore only reduce the noise. The
+range of a feature goes from the 2nd to the 98th percentile of the data set.
 
 The simulation is faster than single reports:
 

@@ -26,7 +26,8 @@ while they are in use.
 LOAD: Final = 0.7
 """The fraction of a core's time that is planned for work.
 
-Latency is measured at this load. The rest is a reserve for the failure of another server.
+Latency is measured at this load. The rest of the time is a reserve for the failure of another
+server.
 """
 
 GATHER_S: Final = 5

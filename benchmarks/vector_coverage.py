@@ -21,8 +21,8 @@ LENGTH = 16
 EPSILONS = (1, 4)
 DEVICES = (1000, 10**6)
 ROTATIONS = 256
-"""The number of random rotations. Each device draws one. Real registries have more rotations, so
-the choice of rotations affects the error less.
+"""The number of random rotations. Each device draws one rotation. Real registries have more
+rotations than this number, which reduces the error.
 """
 
 ROUNDS = 120

@@ -8,7 +8,8 @@ import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 """The environment variable that limits numpy to one thread, and the variable's value. The variable
-must be set before numpy is imported. For a report's small matrices, more threads would be slower.
+must be set before numpy is imported. For a report's small matrices, several threads would be slower
+than one.
 """
 
 

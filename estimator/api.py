@@ -95,15 +95,15 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
             unless the collector runs on this machine.
         token: the secret of a read key of that collector. None to read the secret from the
             environment variable ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``.
-        allow_plain_http: allow ``http://`` for other machines too. Anybody on the network path can
-            then read the token and change the tallies.
+        allow_plain_http: allow ``http://`` for collectors on other machines. Anybody on the network
+            path can then read the token and change the tallies.
         first: the first window to estimate, as a name or a `date`. Names are days (``2026-11-20``),
             weeks (``2026-W47``) or months (``2026-11``). Windows that end before the first window
             are left out.
         last: the last window to estimate, written like ``first``. Windows that begin after the last
             window are left out.
         since: a window, written like ``first``, such as the window of a release. The report
-            compares the windows from this one on with all earlier windows. By default, the report
+            compares this and all later windows with all earlier windows. By default, the report
             searches for a change at any time.
         preliminary: also estimate windows that are still open. Estimates of open windows have
             ``closed=False``.

@@ -63,7 +63,7 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""The name of a file in every archived window's folder. This file identifies such a folder."""
+"""The name of a file in every archived window's folder. This file identifies the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Archive:
                 )
 
     def windows(self) -> list[Window]:
-        """Return the archived windows, the newest first. Folders with other names are ignored."""
+        """Return the archived windows, the newest first. Other folders are ignored."""
         windows = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
@@ -252,11 +252,11 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
 ) -> ArchiveRun:
     """Write a report for each of the given windows, and check the alerts.
 
-    The archive must be locked. If one report cannot be written, the others are still written.
-    Alerts about changes also use earlier windows.
+    The archive must be locked. If one report cannot be written, the other reports are still
+    written. Alerts about changes also use earlier windows.
 
     A window that begins after ``now_s`` (in Unix seconds) gets no folder. Devices cannot have
-    answered in this window yet, and the folder would prevent a later run from writing the real
+    answered in this window yet. A folder would also prevent a later run from writing the real
     report.
     """
     written: list[Window] = []

@@ -36,8 +36,8 @@ INT64: Final = "q"
 """The type code of arrays of 64-bit integers. These arrays store counts in little memory."""
 
 MOST_BYTES: Final = 2**32
-"""The maximum number of bytes in a response or a file. Reading them takes about a minute, and only
-one line at a time is in memory.
+"""The maximum number of bytes in a response or a file. Reading this number takes about a minute,
+and only one line at a time is in memory.
 """
 
 MOST_TALLIES: Final = 10**5
@@ -363,7 +363,7 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
 
 
 def _numbers(text: bytes) -> Counts | None:
-    """Parse the text between a list's brackets as numbers. Return None if it is anything else."""
+    """Parse the text between a list's brackets as numbers. Return None for any other text."""
     digits = text.replace(b", ", b",")
     if digits.translate(None, b"0123456789,") or b",," in digits or digits[:1] == b"," or digits[-1:] == b",":
         return None

@@ -1,7 +1,7 @@
 """Writes the trees of `docs/concepts/architecture.md`: ``python -m tools.architecture``.
 
-The package's import contract determines the order of its folders. The text about each folder is
-from its docstring.
+The package's import contract determines the order of the folders. A folder's docstring determines
+the text about the folder.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ ENGINES = (
     # these options work without root and without a daemon, for instance in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""For each program, a command that tests whether it works, and the beginning of a build command.
+"""For each program, a command that tests the program, and the beginning of a build command.
 
 Only Docker's image format has health checks.
 """

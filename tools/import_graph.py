@@ -22,7 +22,7 @@ ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("client_sdk", "collector", "estimator")
 
 IMPORTING_CALLS: Final = {"import_module", "__import__"}
-"""Functions that import the module that their first argument names."""
+"""Functions with a module's name as the first argument. They import this module."""
 
 ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
 """The pattern of a text that names a callable, such as ``package.module:function``."""
@@ -99,7 +99,7 @@ def longest_chain() -> list[str]:
     """Return the longest chain of modules. Each module imports the next.
 
     Raises:
-        graphlib.CycleError: if the imports have a cycle. The error names it.
+        graphlib.CycleError: if the imports have a cycle. The error names the cycle.
 
     """
     chains: dict[str, list[str]] = {}

@@ -35,8 +35,8 @@ METRICS: Final = {
 EPSILONS: Final = ("1", "3", "8")
 """The epsilons to measure.
 
-A device rounds its number to a grid. The grid has two points at the first epsilon, and more at the
-others.
+A device rounds its number to a grid. At the first epsilon, the grid has two points. At the other
+epsilons, the grid has more than two points.
 """
 
 

@@ -75,8 +75,9 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
 def support_counts(channel: str, values: list[int], inputs: int, epsilon: float) -> Floats:
     """Perturb every value, and return the number of reports that support each value.
 
-    The counts equal the library's counts, but numpy computes them faster. Reports are added up in
-    batches, because the library stores each bit in 64 bits. A million bits take 8 MB.
+    The counts equal the library's counts. This computation in numpy is faster than the library's.
+    Reports are added up in batches, because the library stores each bit in 64 bits. A million bits
+    take 8 MB.
     """
     perturb, _ = oracle(channel)
     counts = np.zeros(inputs)

@@ -24,7 +24,8 @@ SKETCH_SIZE = 1024
 BEGINNINGS = 3
 """The number of letters that each group of PEM (prefix extending method) adds.
 
-With one or two letters, PEM finds fewer strings. With more letters, the search of PEM takes hours.
+With three or more letters, PEM would search for hours. With one or two letters, PEM finds fewer
+strings.
 """
 
 PADDING = "*"

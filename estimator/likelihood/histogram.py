@@ -30,15 +30,15 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends when a step moves less than this share of the people between bins. A limit ten
-times as large would make the fitted shares less accurate.
+"""The iteration ends when a step moves less than this share of the people between bins. With a
+limit ten times as large, the fitted shares would be less accurate than with this limit.
 """
 
 MAX_ACCELERATED = 300
 """The maximum number of rounds of a fit. Each round takes three steps and one extrapolation.
 
-Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may reach the maximum. More
-rounds would only fit the noise more closely.
+Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may reach the maximum. Further
+rounds would only fit the noise.
 """
 
 LEAST_OF_A_STEP = 0.1
@@ -63,9 +63,9 @@ class Histogram:
 
     If each input of the channel is one answer, each bin is one answer too. Counts are an example.
     Otherwise, the inputs are points of a grid, and each bin lies between two neighboring points.
-    The device rounds an answer at random to one end of its bin, more often to the nearer end. If
-    answers are spread evenly over a bin, the device rounds half of the answers up (Li et al. 2020,
-    sections 5.3 and 5.4).
+    The device rounds an answer at random to one end of its bin. The nearer end is more likely than
+    the other end. If answers are spread evenly over a bin, the device rounds half of the answers up
+    (Li et al. 2020, sections 5.3 and 5.4).
 
     Attributes:
         law: the probability of each symbol for each input.
@@ -273,7 +273,8 @@ def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
 def smoothed(shares: Floats) -> Floats:
     """Return the shares after each bin has passed a quarter of its share to each neighboring bin.
 
-    The first and last bins have only one neighbor and keep the other quarter.
+    The first and last bins have only one neighbor. They pass a quarter to this neighbor and keep
+    three quarters.
     """
     result, quarters = shares / 2, shares / 4
     result[..., 1:] += quarters[..., :-1]

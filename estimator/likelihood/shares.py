@@ -63,8 +63,8 @@ the most likely shares so far.
 """
 
 GROWTH = 1.1
-"""The factor by which the step grows after each successful round. If the curvature has decreased,
-longer steps are possible.
+"""The factor by which the step grows after each successful round, in case the curvature has
+decreased.
 """
 
 
@@ -234,8 +234,8 @@ REMEMBERED = 16
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """Return the most likely shares, shape (..., k).
 
-    ``counts`` contains the count of each symbol, shape (..., m). Each tally has at least one
-    report.
+    ``counts`` contains the count of each symbol, shape (..., m), with at least one report per
+    tally. Each tally has at least one report.
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)

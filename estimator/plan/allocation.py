@@ -19,7 +19,8 @@ Each round of the search has three steps:
 The search ends when the epsilons no longer change.
 
 With ``strategy = "sample"``, a device answers only some metrics in a window. Each metric then has
-fewer reports with a larger epsilon. The search tries every number of answers per window.
+fewer reports than without sampling, but a larger epsilon. The search tries every number of answers
+per window.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ float.
 
 RESOLVED: Final = 2.0**-100
 """The least noise that a curve assumes, as a fraction of a metric's variance. This minimum prevents
-divisions by zero. At every valid epsilon, the noise is larger.
+divisions by zero. At every valid epsilon, the noise exceeds this minimum.
 """
 
 ROUNDS: Final = 8

@@ -3,8 +3,8 @@
 The *local* epsilon of a report limits what a reader of this report can learn. If the collector
 publishes only the tally of a closed window, the other reports also hide the report. This effect is
 called amplification. The published tally then satisfies (epsilon, delta)-differential privacy with
-a far smaller epsilon, called *central*. The central epsilon requires three assumptions. The
-assumptions cannot be checked from the tally:
+an epsilon far below the local epsilon. This epsilon is called *central*. The central epsilon
+requires three assumptions. The assumptions cannot be checked from the tally:
 
 * The collector, and everyone who can read its store, publish only tallies of closed windows. The
   difference of two versions of an open window's tally would contain only a few reports.
@@ -12,7 +12,7 @@ assumptions cannot be checked from the tally:
   attacker can subtract fabricated reports from the tally, so ``dishonest`` must include all
   fabricated reports.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
-  how often. A person with several devices has a larger loss.
+  how often. A person with several devices has a larger loss than one device.
 
 All results are for one window. The losses of a device in several windows add up, as in `composed`.
 """
@@ -72,14 +72,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return an epsilon that is too small for the delta, and a slightly larger one that suffices.
-
-    ``at_zero`` is the delta at epsilon 0, which must exceed ``delta``.
-
-    The logarithm of delta is nearly linear in the square of epsilon. The search therefore uses
-    false position (the Illinois method, Dowell & Jarratt 1971, "A modified regula falsi method").
-    Bisection needs two to three times the steps.
-    """
+    """Return two epsilons: one that is too small for the delta, and a slightly larger valid one."""
     target = math.log(max(delta, UNDERFLOW))
     short, enough = 0.0, shuffled.blanket.local_epsilon
     excess, lack = math.log(at_zero) - target, math.log(UNDERFLOW) - target - 1
@@ -111,7 +104,7 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
     If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
     amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.
-    This total is usually much larger.
+    This total is usually much larger than the result of `composed`.
     """
     parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
     return math.fsum(parts) * ROUNDING

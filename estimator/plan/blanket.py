@@ -37,9 +37,9 @@ as much as the points. R0 and R1 each sum to 1, so three numbers determine all w
 is larger at one of these corners and smaller at the other. The mean of W does not change. This
 mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
 total variation distance. If this distance is unknown, a is the largest value that leaves no weight
-negative. Some answers are encoded as a random input. The symbol of such an answer has a mixture
-distribution. The total variation distance of two mixtures is at most the distance of the worst pair
-of inputs.
+negative. Some answers are encoded as a random input. The symbol of a randomly encoded answer has a
+mixture distribution. The total variation distance of two mixtures is at most the distance of the
+worst pair of inputs.
 
 **Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket.
 Then u or v is r. By the same argument, all weight is apart in the worst case, and a = 1 / (r + 1).
@@ -97,8 +97,8 @@ mean number of successes.
 DEPTH = 32
 """The number of terms of the continued fraction in `fair_tail_floor`.
 
-This number is even, so the omission of further terms makes the result smaller. Far from the mean,
-where delta is small, the omitted terms do not change the last digit.
+This number is even. The omission of further terms therefore decreases the result. Far from the
+mean, where delta is small, the omitted terms do not change the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -258,7 +258,7 @@ class Blanket:
 
 
 def blanket_weight(channel: Channel) -> Fraction | None:
-    """Return a lower bound on gamma, the sum of the blanket, or None if it is unknown."""
+    """Return a lower bound on gamma, the sum of the blanket, or None if unknown."""
     row = inversion_of(channel)
     if row.parts is not None:
         parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]

@@ -199,8 +199,8 @@ class PrivacyLoss(NamedTuple):
 
     Attributes:
         epsilon: the largest loss, rounded up.
-        extreme: the probability of the loss epsilon, given the answer that makes this loss more
-            likely. For example, it is 3/4 for yes and no at epsilon ln 3.
+        extreme: the probability of the loss epsilon, given the answer with the larger probability
+            of this loss. For example, it is 3/4 for yes and no at epsilon ln 3.
         delta: the probability that the loss is unbounded.
 
     """

@@ -77,7 +77,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 COMMON: Final = 0.01
 """The share of devices with a typical common text. A plan states how many devices must report
-before such a text is found.
+before this text is found.
 """
 
 DELTA: Final = 1e-6

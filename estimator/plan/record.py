@@ -41,7 +41,7 @@ _CHOSEN: Final = {
 def deployment_record(registry: Registry, today: date, population: int | None) -> dict[str, Any]:
     """Return the record of a deployment that begins today.
 
-    ``today`` is the day of the first publication. ``population`` is None if it is unknown.
+    ``today`` is the day of the first publication. ``population`` is None if unknown.
     """
     say = registry.sentences(ENGLISH)
     has_delta = any(metric.delta for metric in registry.metrics.values())

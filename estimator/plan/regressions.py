@@ -1,4 +1,4 @@
-"""Warnings about changes to a registry after which devices may reveal more."""
+"""Warnings about changes to a registry that let devices reveal more than before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CARRIED_OVER = "earlier charges also count toward the new windows that contain t
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
-    """Return a line for each change after which a device may reveal more."""
+    """Return a line for each change that lets a device reveal more than before."""
     lines = list(_of_budget(old.budget, new.budget))
     for name, metric in new.metrics.items():
         if name in old.metrics:
@@ -40,7 +40,7 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return how a new ``budget.window`` lets devices spend more, or None if it does not."""
+    """Return how a new ``budget.window`` lets devices spend more than before, or None."""
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:

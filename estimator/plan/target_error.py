@@ -39,7 +39,7 @@ def unit_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, in the worst population.
 
     The figure is a share, or the mean for a metric without shares. The variance is in squared
-    units. The variance from n reports is n times smaller.
+    units. The variance from n reports is this variance divided by n.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
@@ -76,8 +76,8 @@ def reports_needed(variance: float, error: float) -> int:
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """The normal quantile of 0.9. A difference between strata must be detected in 9 of 10 cases.
 
-For shares, 8 of 10 cases are enough. Strata need more, because people who compare two releases also
-act on the absence of a difference.
+For shares, 8 of 10 cases are enough. For strata, 9 of 10 are required, because people who compare
+two releases also act on the absence of a difference.
 """
 
 

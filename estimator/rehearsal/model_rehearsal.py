@@ -9,8 +9,9 @@ column with the metric's name for the label. Each row is a different person, unl
 ``person`` identifies the people.
 
 Each round of a rehearsal holds back different people for the test. The round draws devices, with
-replacement, from the rows of all other people. More devices reduce the noise, but the people remain
-the same. The result therefore measures the effect of noise, not the benefit of more people.
+replacement, from the rows of all other people. Additional devices reduce the noise, but the people
+remain the same. The result therefore measures the effect of noise, not the benefit of additional
+people.
 
 `devices_for` finds the smallest number of devices with an acceptable loss of AUC.
 """
@@ -241,7 +242,8 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The first number of devices that a search tries. Even simple models need more devices."""
+"""The first number of devices that a search tries. Even simple models need more devices than this.
+"""
 
 MOST_DEVICES: Final = 10**7
 """The maximum number of devices. A simulation of their reports takes minutes."""

@@ -8,7 +8,7 @@ from estimator.results.standing import Standing, StandingMetric
 from estimator.words import plural, short
 
 MOST_LINES: Final = 20
-"""The maximum number of lines. Chat programs collapse longer messages."""
+"""The maximum number of lines. Chat programs collapse messages with more lines than this."""
 
 FRAME: Final = 6
 """The number of lines that are not about a single metric. Three of these lines are empty."""

@@ -6,11 +6,11 @@
 * Rounding never gives an impossible number. For example, if 46 is the largest possible answer, an
   interval that ends at 45.3 is not rounded outward to 50.
 
-A figure and its interval are rounded to the same decimal place. In a table, this place is that of
-the second significant digit of the standard error. In a sentence, the first significant digit
+A figure and its interval are rounded to the same decimal place. In a table, the second significant
+digit of the standard error determines the place. In a sentence, the first significant digit
 determines the place. For example, with the standard error 0.0214, the figure 0.53478 becomes 0.535
 in a table and 0.53 in a sentence. A finer place is used if rounding would move the figure out of
-its interval. For example, 28 of 28 days are not shown as about 30.
+the interval. For example, 28 of 28 days are not shown as about 30.
 
 Each number is rounded only once, from the shortest decimal representation of the float. The
 arithmetic is exact. Estimates are rounded half to even.
@@ -49,16 +49,18 @@ FIGURES, SENTENCE_FIGURES = 2, 1
 LENGTH_IN_ERRORS: Final = 4
 """The approximate length of a 95% interval, in standard errors.
 
-If the standard error is missing, the interval's length divided by this number replaces it.
+A missing standard error is replaced by the interval's length divided by this number.
 """
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum number of decimals, and of digits before the point. Numbers with more digits are
+"""The maximum number of decimals, and of digits before the point. Numbers above a maximum are
 written with a power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
-"""The maximum size on a logarithmic scale. The exponential of a larger size would overflow."""
+"""The maximum size on a logarithmic scale. The exponential of any size above this maximum would
+overflow.
+"""
 
 POINT_FIGURES: Final = 4
 """The number of significant digits of a figure with an interval of length 0."""
@@ -82,7 +84,7 @@ class Rounded:
             unknown.
         decimals: the number of decimals of all four texts.
         power: the power of ten by which all four numbers are multiplied.
-        possible: the smallest and the largest possible number. None if they are unknown.
+        possible: the smallest and the largest possible number. None if unknown.
 
     """
 
@@ -148,13 +150,13 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     """Return a number with its interval and its unit.
 
     Args:
-        value: the estimate. None if it is unknown.
+        value: the estimate. None if unknown.
         low: the lower end of the interval.
         high: the upper end of the interval.
         standard_error: the standard error. If missing, the interval's length determines the digits.
         unit: the name of the unit. Empty if there is none.
         figures: the number of significant digits of the error.
-        possible: the smallest and the largest possible number. None if they are unknown.
+        possible: the smallest and the largest possible number. None if unknown.
         decimals: the number of digits after the point. None if the error determines it.
 
     """
@@ -269,8 +271,9 @@ class Unit:
     Attributes:
         power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
         name: the unit after a number. Empty if there is none.
-        difference: the unit after a difference of two figures. For percent, it is ``points``.
-        possible: the smallest and the largest possible number. None if they are unknown.
+        difference: the unit after a difference of two figures. The unit after a difference of
+            percents is ``points``.
+        possible: the smallest and the largest possible number. None if unknown.
 
     """
 
@@ -332,7 +335,7 @@ def unit_of(group: FigureGroup) -> Unit:
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return a statistic's figures for the values at these positions.
 
-    If the statistic does not have one figure per value, return its first figures.
+    For a statistic without one figure per value, return the first figures.
     """
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 

@@ -83,10 +83,7 @@ NO_TEXTS = "This question does not discover texts. Name some with --with candida
 
 
 def titled(report: EstimateReport) -> EstimateReport:
-    """Return a report with the titles of paired metrics in place of their names.
-
-    These names occur in sentences.
-    """
+    """Return a report with the titles of paired metrics in place of the names in sentences."""
     titles = {estimated.metric: estimated.title for estimated in report.metrics}
     highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
     metrics = tuple(with_titles(each, titles) for each in report.metrics)
@@ -319,7 +316,7 @@ def interval_of(share: Estimate) -> str:
 
 
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
-    """Return sentences on the devices that the figures describe, and on their approximate number.
+    """Return sentences on the devices that the figures describe, and on the number of devices.
 
     ``windows`` are the windows with the shown figures.
     """
@@ -345,7 +342,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
 
 
 def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
-    """Return the approximate number of participating devices as a text. None if it is unknown.
+    """Return the approximate number of participating devices as a text. None if unknown.
 
     ``windows`` are the windows with the shown figures.
     """
@@ -372,7 +369,7 @@ def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
 
 
 def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
-    """Return a quantity's label, and how far fabricated reports could move it down and up."""
+    """Return a quantity's label, and how far down and up fabricated reports could move it."""
     unit = move_unit(estimated, move)
     return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
 
@@ -380,7 +377,7 @@ def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:
     """Return a figure with its interval, such as ``about 12% (9 to 14%)``.
 
-    An estimate outside its interval is shown as the nearer end.
+    An estimate outside the interval is shown as the nearer end.
     """
     return unit_of(group).rounded(figure, SENTENCE_FIGURES).about
 
@@ -396,7 +393,7 @@ def exact_loss(epsilon: float) -> str:
 
 
 def window_of(estimated: MetricEstimate) -> str:
-    """Return the name of the estimates' window, with an asterisk if it is still open."""
+    """Return the name of the estimates' window. An asterisk marks an open window."""
     return estimated.window + ("" if estimated.closed else "*")
 
 
@@ -533,7 +530,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return the size of a change, without a sign. Words state its direction."""
+    """Return the size of a change, without a sign. Words state the direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

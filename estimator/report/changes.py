@@ -20,16 +20,15 @@ normal interval. With ``--with simultaneous``, intervals and p-values of changes
 
 **Correction.** A report tests many figures together, and some would appear to change by chance
 alone. P-values are therefore corrected (Bonferroni). All metrics have the same weight. A metric
-divides its weight equally among its values, and a value among the three shapes. A step divides its
-part among the possible windows. With a probability of at most 5%, any unchanged figure has a
-corrected p-value of 0.05 or less.
+divides its weight equally among its values. Each value divides its part equally among the three
+shapes. The shape "step" divides its part among the possible windows. With a probability of at most
+5%, any unchanged figure has a corrected p-value of 0.05 or less.
 
 **Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
-such p-values, the verdict follows the best-fitting shape, by least squares. For a trend, the
-verdict is "rising" or "falling". For a step, it is "higher since" or "lower since" a window. If
-only the difference between the last window and the first has such a p-value, the verdict is
-"changed". A verdict is new if the figure had no verdict in the same direction without the last
-window.
+p-values of 0.05 or less, the verdict follows the best-fitting shape, by least squares. For a trend,
+the verdict is "rising" or "falling". For a step, the verdict is "higher since" or "lower since" a
+window. If only the difference between the last window and the first is significant, the verdict is
+"changed". A verdict is new if the previous windows alone give no verdict in the same direction.
 
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all metrics.
@@ -41,8 +40,8 @@ corrected for all metrics.
 * A quantile of a distribution is tested by the share of answers above a threshold
   (`estimator.report.quantile_changes`).
 
-**Untested figures.** The following figures are not tested. `Compared.untested` names them, and no
-output format claims that they did not change:
+**Untested figures.** The following figures are not tested. `Compared.untested` names these figures,
+and no output format claims that they did not change:
 
 * Variances, histograms and shares of ranges of a smoothed distribution. Smoothing causes a bias
   that depends on the number of reports. The distribution of the errors in the far tails is also
@@ -93,7 +92,7 @@ column per window.
 """
 
 Shown = Sums | QuantileChanges | TextChanges
-"""The weighted sums that are reported. The tested sums are derived from them."""
+"""The weighted sums that are reported. The tested sums are derived from the reported sums."""
 
 FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
 """For each verdict on a sum above 0, the verdict on a sum below 0."""
@@ -191,8 +190,8 @@ class Compared:
     def _fits(self, sums: Sums, figure: int) -> Floats:
         """Return how well each sum fits the windows, shape (sums,), assuming independent errors.
 
-        The sum of squared distances of the windows from their mean is weighted by reports. A shape
-        reduces this sum by the square of the result.
+        Let S be the sum of the windows' squared distances from the mean of all windows, weighted by
+        reports. A shape reduces S by the square of the result.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))

@@ -39,8 +39,8 @@ REACH: Final = 3.9
 """The distance of the share of answers above a suggested threshold from 1/2, in standard errors.
 
 If the distance is small, the next report may not show on which side of the threshold the median
-lies. If it is large, the threshold is far from the median. The interval alone takes about 2
-standard errors.
+lies. If the distance is large, the threshold is far from the median. The interval alone takes about
+2 standard errors.
 
 Values from 3 to 4.2 were tried on uniform, normal and exponential populations. From 3.6 to 4.2, the
 two thresholds around the median were about equally close to each other on average.
@@ -61,7 +61,7 @@ def conclusion(difference: Figure) -> Conclusion:
 
 
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
-    """Return the differences, sorted by p-value, each as the larger share minus the smaller.
+    """Return the differences, sorted by p-value, each as the larger share minus the smaller share.
 
     For two answers, such as no and yes, only differences in the share of the second are returned.
     """
@@ -207,13 +207,16 @@ def highlights_of(
 
 
 def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
-    """Return thresholds that would enclose the median more closely with the same number of reports.
+    """Return thresholds that would enclose the median more closely than the present thresholds.
 
-    Two thresholds lie as close to the median as possible, one on each side. The shares of answers
-    above them still differ clearly from one half. A third threshold lies on the side with the
-    longer part of the range. The share above it is three times as far from one half. This threshold
-    limits the median even if the nearer threshold is inconclusive. Answers are assumed to be
-    uniform between the present thresholds.
+    The number of reports is assumed not to change. Answers are assumed to be uniform between the
+    present thresholds.
+
+    * Two thresholds lie as close to the median as possible, one on each side. The shares of answers
+      above these two thresholds still differ clearly from one half.
+    * A third threshold lies on the side with the longer part of the range. The share above this
+      threshold is three times as far from one half. It limits the median even if the nearer
+      threshold on this side is inconclusive.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:

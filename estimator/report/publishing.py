@@ -1,9 +1,10 @@
 """The rules for publishing metrics and tallies, and the rounding of tallies.
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
-In other tallies, the number of reports n is rounded down to a number k of two significant digits.
-For example, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of the n
-reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) such reports.
+In all other tallies, the number of reports n is rounded down to a number k of two significant
+digits. For example, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of
+the n reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) reports with such
+symbols.
 
 Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all digits,
 these figures reveal no more about n than k reveals. The reason is that for each n that is rounded

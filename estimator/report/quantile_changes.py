@@ -1,10 +1,10 @@
 """Tests for changes of quantiles between windows, computed from the counts of symbols.
 
-A quantile is estimated from a smoothed histogram. The distribution of its error is unknown, so the
-test uses the share of answers above a threshold. The threshold is the quantile over all compared
-windows together. If this share rises from one window to another, the quantile has risen. For
-example, if the median of all windows is 400 ms, the test compares the shares of answers above 400
-ms.
+A quantile is estimated from a smoothed histogram. The distribution of the estimate's error is
+unknown, so the test uses the share of answers above a threshold. The threshold is the quantile over
+all compared windows together. If this share rises from one window to another, the quantile has
+risen. For example, if the median of all windows is 400 ms, the test compares the shares of answers
+above 400 ms.
 
 **The tested share.** Devices round their answers to a grid. The share of answers above a single
 number therefore has no unbiased estimate. The test uses a threshold that is drawn uniformly from a
@@ -16,8 +16,8 @@ answers does not change, this share does not change either, for any range.
 
 **The choice of the range.** For each width, the candidate is the lowest range over which the mean
 of F is at least the quantile's probability, such as 1/2 for the median. A narrow candidate says
-more about the quantile, but its share has more noise. The test uses the narrowest candidate that
-meets two conditions:
+more about the quantile, but the share of a narrow candidate has more noise. The test uses the
+narrowest candidate that meets two conditions:
 
 * Every window has enough reports for a normal interval.
 * The standard error of the share is at most `WIDER_ERROR` times the error for the widest candidate.
@@ -86,7 +86,7 @@ class QuantileChanges:
             quantile's change does not lie on the same side of 0. The interval of a sum is
             infinitely wide if some window has too few reports for a normal interval.
         known: the computed intervals of all quantiles, by the weights of the windows. Copies of
-            this object share the intervals, because they are slow to compute.
+            this object share the intervals, because the computation is slow.
 
     """
 

@@ -1,9 +1,9 @@
 """The report: estimates of the selected tallies, and the reasons why others were skipped.
 
 On request, the report states the privacy loss from publishing its tallies, for each tally and for
-all tallies of a window together. A tally with fewer reports has a larger loss. A metric with public
-strata has one tally per stratum, and each device is counted in only one stratum. The metric's loss
-is therefore the loss of its smallest stratum.
+all tallies of a window together. The loss is larger for a tally of few reports than for a tally of
+many. A metric with public strata has one tally per stratum, and each device is counted in only one
+stratum. The metric's loss is therefore the loss of its smallest stratum.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ NUMBERS_A_SHARE: Final = 8
 """The approximate number of entries in a report per share, such as its estimate and its error."""
 
 MOST_NUMBERS: Final = 2**25
-"""The maximum number of numbers in a report. As text, they take a few gigabytes.
+"""The maximum number of numbers in a report. As text, a report of this size takes a few gigabytes.
 
 A report with only one window of each metric may exceed this limit.
 """
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the given registry, or its variant for trials if the tallies are from a trial.
+    """Return the given registry. If the tallies are from a trial, return the registry for trials.
 
     Raises:
         TalliesError: if some tallies are from a trial and others are not.

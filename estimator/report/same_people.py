@@ -33,13 +33,13 @@ means a and b in the population. Neither x·y nor (1-x)·(1-y) is ever below 0. 
 and y is therefore never below -min(a·b, (1-a)·(1-b)). This minimum is reached if people say yes in
 one window and no in the other.
 
-Let the smaller window have m reports and the larger one n. If everyone in the smaller window is
-also in the larger one, the covariance of the windows' means is the covariance of x and y divided by
-n. Otherwise, the covariance of the means is closer to 0. The covariance of the means is therefore
-not below any of the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and -(1-a)·(1-b)/m. Multiply one of
-the four by the two windows' weights, and sum over all pairs of a window with a positive weight and
-one with a negative weight. The result is a product of two sums. O is the smallest absolute value of
-the four products.
+Let the two windows have m and n reports, with m at most n. If everyone in the first window is also
+in the second, the covariance of the windows' means is the covariance of x and y divided by n.
+Otherwise, the covariance of the means is closer to 0 than this quotient. The covariance of the
+means is therefore not below any of the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and
+-(1-a)·(1-b)/m. Multiply one of the four by the two windows' weights, and sum over all pairs of a
+window with a positive weight and one with a negative weight. The result is a product of two sums. O
+is the smallest absolute value of the four products.
 
 * O is not valid for a mean or share within a group, because people may join or leave the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has
@@ -57,9 +57,10 @@ section 2).
 over many windows, but the number of people at an end of the range can be small in every window. The
 mean is therefore treated as no more precise than a mean over the largest number of windows that
 still has enough noise. The mean over all windows is a mean of such means, so the same bound applies
-to its error (Minkowski). F² and G² are at least the square of the sum of c · least. Here, ``least``
-is the fresh error of a window with exactly the minimum of noise. More windows never increase the
-bound. If a window has less than the minimum of noise, its whole error counts as lasting.
+to the error of the mean over all windows (Minkowski). F² and G² are at least the square of the sum
+of c · least. Here, ``least`` is the fresh error of a window with exactly the minimum of noise. More
+windows never increase the bound. If a window has less than the minimum of noise, the whole error of
+the window counts as lasting.
 
 **Pooled figures.** The figure for all reports of several windows is the mean of the windows'
 figures, weighted by their numbers of reports. The error of this mean never falls below the error
@@ -126,7 +127,7 @@ class Sums(NamedTuple):
 
     @property
     def tested(self) -> Sums:
-        """The sums for the p-values. In this class, they are the reported sums."""
+        """The sums for the p-values. In this class, the reported sums are tested."""
         return self
 
     def figures(
@@ -226,7 +227,7 @@ class Windows:
         """Return bounds on standard errors of sums, after widening each window's error.
 
         ``more`` are the positive weights, and ``less`` the absolute values of the negative weights.
-        Each comes with the widening factors of its windows.
+        ``widening`` and ``widening_of_less`` are the factors of the respective windows.
         """
         of_more, of_less = self._fresh(more, widening), self._fresh(less, widening_of_less)
         positive, negative = more @ (widening * self.lasting), less @ (widening_of_less * self.lasting)
@@ -249,7 +250,8 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
     Every window must have reports and the statistic. ``metric`` is None if different people
     answered in each window. A geometric mean is computed from the mean of the answers' logarithms.
-    To first order, its error is the error of that mean times the slope of the exponential function.
+    To first order, the error of a geometric mean is the error of this mean times the slope of the
+    exponential function.
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     averaged, scale = means_of(windows, statistic, metric), groups[0].about.scale
@@ -328,7 +330,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances to both ends of intervals, as multiples of those of normal intervals."""
+    """Return the distances to both ends of intervals, divided by those in normal intervals."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 
@@ -346,13 +348,14 @@ def mean_over(reports: Floats, estimates: Floats) -> Floats:
 def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     """Return the maximum variance of people's vectors in each coordinate, shape (d,).
 
-    Two bounds apply, computed from all windows because single windows are uncertain:
+    Two bounds apply. Both are computed from all windows, because estimates from single windows are
+    uncertain.
 
     * In each coordinate, the variance is at most the total variance of a report minus the minimum
-      variance of the mechanism's noise. This bound is sharper with few reports.
+      variance of the mechanism's noise. With few reports, this bound is the sharper of the two.
     * Summed over all coordinates, the variance is at most the square of the maximum length minus
-      the square of the mean vector's length. This bound is sharper if the limited number of
-      rotations causes much of the error.
+      the square of the mean vector's length. This bound is the sharper of the two if the limited
+      number of rotations causes much of the error.
     """
     total, norm = windows.reports.sum(), windows.width / 2
     mean, errors = mean_over(windows.reports, windows.estimates), windows.fresh

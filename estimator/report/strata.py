@@ -24,11 +24,11 @@ answer send no report. The estimate of D is then too low.
 
 **All installations.** Let p be the share of all N installations that participate. Let x be a figure
 of the participating installations, with possible values between m and M. The figure of all
-installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. The limits are farther apart if p
-is smaller. The bounds therefore use the lower end of the interval of p, and both ends of the
-interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and 76%. The
-bounds can miss the figure of all installations only if the interval of x misses x, or if D is below
-its interval. The latter happens in at most one of a thousand tallies.
+installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. The distance between the limits
+increases as p decreases. The bounds therefore use the lower end of the interval of p, and both ends
+of the interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and
+76%. The bounds can miss the figure of all installations only if the interval of x misses x, or if D
+is below its interval. The latter happens in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ The collector may merge small strata into this stratum.
 def apart(registry: Registry) -> Registry:
     """Return the registry with each stratum and each former metric as a separate metric.
 
-    Each metric is followed by its strata and its former versions. Former metrics that the app no
-    longer asks in any form come last.
+    Each metric is followed by its strata and its former versions. Former metrics without a present
+    version come last.
     """
     former = former_metrics(registry)
     metrics: dict[str, Metric] = {}
@@ -131,7 +131,7 @@ def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a metric's strata, starting with `OTHERS`. () if it has no strata."""
+    """Return the names of a metric's strata, starting with `OTHERS`, or () without strata."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 

@@ -6,8 +6,9 @@ to the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`). Each devic
 several groups. A hash function of the group maps the device's text to one of many cells.
 
 **Tested texts.** A text is tested if every compared window contains its share, and if no group maps
-it to the same cell as another named text. The hash functions are public, so these conditions do not
-depend on the reports. The share of a tested text is computed from the same groups in each window.
+the text to the same cell as another named text. The hash functions are public, so these conditions
+do not depend on the reports. The share of a tested text is computed from the same groups in each
+window.
 
 **Other texts in the same cell.** If a named text and an unnamed text share a cell, a change of the
 second text also changes the estimate of the first. In one group, this happens to two texts with a
@@ -16,13 +17,13 @@ usually have different cells. The other groups contradict the first group if the
 common. If groups contradict each other about a named text in any window, the text's p-value is 1.
 The false-alarm probability is therefore at most 5%, except if a named text shares a cell with an
 unnamed text and the groups do not contradict each other. For lists of texts, a cell on a line with
-two cells of a list has a similar but smaller error.
+two cells of a list has an error of the same kind, but a smaller one.
 
 **The error.** A device draws its group anew for every report, so each window uses the reports of
 different people. If n reports are used, the selection of people contributes a variance of p (1 - p)
 / n to a share p. All of this variance counts as lasting (see `estimator.report.same_people`). This
 is an upper bound, because only some people are used again in another window. The rest of the error
-counts as fresh noise. A larger lasting part never makes a change more significant.
+counts as fresh noise. An increase of the lasting part never makes a change more significant.
 
 **Far tails.** If many texts are tested together, a significant change is many standard errors from
 0. At this distance, a binomial distribution can have heavier tails than a normal distribution.

@@ -1,1 +1,1 @@
-"""The results of estimation, as frozen data. Other packages compute and format them."""
+"""The results of estimation, as frozen data. Other packages compute and format these results."""

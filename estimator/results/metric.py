@@ -45,7 +45,7 @@ class LearnedModel(Record, frozen=True, kw_only=True):
     """A learned model: the intercept and the weights of features that predict a label.
 
     The prediction is the sum of the intercept and the weighted features. For a yes/no label, this
-    sum is the log-odds of yes. For a numeric label, it is the predicted number.
+    sum is the log-odds of yes. For a numeric label, this sum is the predicted number.
     """
 
     mechanism: Annotated[
@@ -82,7 +82,7 @@ MODEL_SCHEMA: Final = 1
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
-    """The file of a learned model. An app uses it to predict the label on the device."""
+    """The file of a learned model, with which an app predicts the label on the device."""
 
     schema: Annotated[int, says("the schema number of this file.")]
     model: Annotated[str, says("the name of the metric.")]
@@ -99,14 +99,14 @@ class ModelFile(Record, frozen=True, kw_only=True):
 PARTICIPATION_CONFIDENCE: Final = 0.998
 """The confidence of the interval of the number of participating devices. Bounds on the figures of
 all installations use only the lower end of this interval. In at most 0.1% of tallies, the lower end
-is above the true number. Therefore, at most 0.1% more of these bounds are wrong.
+is above the true number. The share of wrong bounds increases by at most this 0.1%.
 """
 
 MOST_COUNTED: Final = 2**53
-"""The largest count of a symbol in a report file. Floats represent it exactly."""
+"""The largest count of a symbol in a report file. Floats represent this count exactly."""
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
-"""The assumption behind the privacy loss from a tally. JSON contains it next to the loss."""
+"""The assumption behind the privacy loss from a tally, written next to the loss in JSON."""
 
 
 class Cluster(Record, frozen=True, kw_only=True):
@@ -197,7 +197,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on the figures of all installations, for any answers of those without a report.
+    """Bounds on the figures of all installations, for any answers of unreported installations.
 
     A bound is an interval without an estimate. Only some of the metric's figures have bounds.
     """

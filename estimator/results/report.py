@@ -66,7 +66,7 @@ class Request:
         highlights: whether to select the figures that a table or a page shows first.
         installs: the number of all installations, whether or not they report. This number
             determines bounds on the figures of all installations. None for no bounds.
-        asked: the share of devices that are asked in a window. None to compute it from the
+        asked: the share of devices that are asked in a window. None to compute the share from the
             schedule.
         since: a window. Changes are then tested only between all earlier windows and this window
             with all later windows. None for all tests of changes.
@@ -100,8 +100,10 @@ class Selection:
         names: the names of the metrics, or () for all. P-values are always corrected for all
             metrics with tallies. The conclusions on a metric therefore do not depend on the
             selection of other metrics.
-        first: the first window. Windows that end before it begins are left out. None for no limit.
-        last: the last window. Windows that begin after it ends are left out. None for no limit.
+        first: the first window. Windows that end before the first window begins are left out. None
+            for no limit.
+        last: the last window. Windows that begin after the last window ends are left out. None for
+            no limit.
         preliminary: whether to include windows that are still open.
 
     """

@@ -157,7 +157,7 @@ class Statistic:
         cell: the function that turns a figure's label into its cell in CSV.
         is_share: whether the figures are shares, from 0 to 1.
         headline: a priority. A metric's statistic with the highest priority has the main figure. A
-            statistic with priority 0 never has it.
+            statistic with priority 0 never has the main figure.
         lead: the function that returns the position of the main figure.
         by_value: whether there is a figure for each value of a category. Only some of many values
             are shown.

@@ -98,7 +98,7 @@ because they add up to 1 and change by the same amount.
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return corrected p-values in the given order, by Holm's weighted method (1979, section 4).
 
-    Weights are above 0. A p-value with a larger weight gets a smaller correction.
+    Weights are above 0. The larger the weight, the smaller the correction.
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
     left = [*accumulate(weights[position] for position in reversed(order))][::-1]

@@ -11,7 +11,7 @@ count and on the number of reports:
 * If the expected count is small, Wilson's 95% interval covers some true values with only 84%
   (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1). The
   intervals of counts up to `FEW` are therefore widened until the coverage is at least 93.1% for
-  every true value. Exact sums of the binomial distribution show that larger counts need no
+  every true value. Exact sums of the binomial distribution show that counts above `FEW` need no
   widening.
 
 Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction. The correction
@@ -182,8 +182,8 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
     Args:
         counts: the counts, each from 0 to ``reports``, shape (..., k).
         reports: n, the number of reports. If n is 0, every interval is 0..1.
-        family: the number of intervals that must be simultaneously valid with 95% confidence. If it
-            is 1, each interval is the result of `binomial_interval`.
+        family: the number of intervals that must be simultaneously valid with 95% confidence. If
+            ``family`` is 1, each interval is the result of `binomial_interval`.
 
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)

@@ -32,8 +32,8 @@ ANSWERS = HERE / "health.csv"
 
 DEVICES_AT_ONCE = 8
 DEVICES_AT_A_TIME = 16
-"""The number of devices that a process simulates between two reports of progress. With fewer
-devices, the reports would take time.
+"""The number of devices that a process simulates between two reports of progress. Reports of
+progress then take no noticeable time.
 """
 
 DECIMALS = 3
@@ -141,12 +141,12 @@ def report(url: str, now_s: float, answers: Answers) -> int:
 
 @cache
 def registry() -> Registry:
-    """Return the metrics. Each process reads them only once."""
+    """Return the metrics. Each process reads the registry only once."""
     return Registry.load(REGISTRY)
 
 
 def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> None:  # noqa: FBT001 an answer, not a switch
-    """Record an answer, and try again if this machine is too busy to confirm it in time.
+    """Record an answer, and try again if this machine is too busy for a confirmation in time.
 
     The device never counts an answer twice.
     """
@@ -157,7 +157,7 @@ def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> Non
 
 
 def command(package: str, *arguments: str, **settings: str) -> str:
-    """Run a command of the project, and return its output. If it fails, exit with its error."""
+    """Run a command of the project, and return its output. On failure, exit with the error."""
     done = subprocess.run(  # noqa: S603 this project's own command
         [sys.executable, "-m", package, *arguments],
         capture_output=True,
@@ -180,7 +180,7 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
-    """Print estimates beside true values, and the number of intervals that contain them."""
+    """Print estimates beside true values, and the number of intervals with the true value."""
     percent = round(100 * report["confidence"])
     click.echo(f"\n{'':34}{'truth':>9}{'estimate':>10}   {percent}% interval")
     held = []

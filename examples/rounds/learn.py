@@ -49,7 +49,7 @@ Floats = npt.NDArray[np.float64]
 def features_of(row: Mapping[str, str]) -> list[float]:
     """Return a device's features, as numbers from -1 to 1 that are about 0 for most people.
 
-    The scales are guesses from before the first answer. Like theta, they are part of the app.
+    The scales are guesses from before the first answer. Like theta, the scales are part of the app.
     """
     health = row["self_rated_health"]
     numbers = [
@@ -65,7 +65,7 @@ def features_of(row: Mapping[str, str]) -> list[float]:
 
 
 def gradient_of(theta: Sequence[float], features: Sequence[float], *, label: bool) -> list[float]:
-    """Return the gradient of the logistic loss. The device's `record` shortens it to the norm."""
+    """Return the gradient of the logistic loss. The device's `record` shortens the gradient."""
     score = sum(weight * feature for weight, feature in zip(theta, features, strict=True))
     error = 1 / (1 + math.exp(-score)) - label
     return [error * feature for feature in features]

@@ -79,7 +79,7 @@ def vectors() -> int:
 def tested_table() -> str:
     """Return the table of these counts.
 
-    A count on the page stays if it is still close. A new test then changes no page.
+    The page keeps a count that is still close. A new test then changes no page.
     """
     product, tests = (sum(map(code_lines, modules(folders))) for folders in (PRODUCT, ["tests"]))
     rows = [
@@ -95,7 +95,7 @@ def tested_table() -> str:
 
 
 def _shown(number: int, words: str, page: str) -> int:
-    """Return the page's count if it is off by at most one or 5%. Otherwise, round to two digits."""
+    """Return the page's count if it is off by at most one or 5%, else ``number`` in two digits."""
     written = re.search(rf"^\| ([\d,]+) \| {re.escape(words)} \|$", page, re.MULTILINE)
     if written and abs((old := int(written[1].replace(",", ""))) - number) <= max(1, number / 20):
         return old

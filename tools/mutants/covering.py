@@ -95,7 +95,7 @@ class Record:
 
     @classmethod
     def made(cls, root: Path, folder: Path, suites: Sequence[str]) -> Record:
-        """Read the record in a folder. If there is none, run the quick tests to create it."""
+        """Read the record in a folder. Without a record, run the quick tests to create one."""
         if not (folder / LINES).exists():
             folder.mkdir(parents=True, exist_ok=True)
             plugin = ("-p", "tools.mutants.covering", FOLDER, str(folder), "-p", "no:cacheprovider")
@@ -117,8 +117,8 @@ class Record:
     def tests(self, file: str, line: int) -> list[str]:
         """Return the tests that run a line, the fastest first, then other tests of the module.
 
-        Lines such as ``LIMIT = 5`` run when the module is imported, so no test runs them. For these
-        lines, return the tests that run lines with the defined name.
+        No test runs lines such as ``LIMIT = 5``, because they run when the module is imported. For
+        these lines, return the tests that run lines with the defined name.
         """
         path = str(self._root / file)
         by_line = self._by_line(path)

@@ -84,7 +84,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
 
 
 class Mutant(NamedTuple):
-    """A module with one small fault. ``right`` is the line without the fault, ``wrong`` with it."""
+    """A module with one small fault. ``right`` is the original line, ``wrong`` the faulty line."""
 
     file: str
     line: int
@@ -116,7 +116,7 @@ def files() -> list[str]:
 def draw(seed: int, number: int, root: Path, names: Sequence[str]) -> Iterator[Mutant]:
     """Yield a number of mutants of randomly chosen lines.
 
-    With the same seed, a larger number yields the same mutants first, and then others.
+    For one seed, the mutants of a small number are the first mutants of every larger number.
     """
     sources = {name: (root / name).read_text("utf-8") for name in names}
     lines = [(name, line) for name, source in sources.items() for line in range(1, source.count("\n") + 1)]

@@ -18,7 +18,7 @@ BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
 EQUIVALENT: Final = "Equivalent: "
 NO_TEST: Final = "No test: "
-"""The beginning of an explanation if the fault matters, but no test detects it."""
+"""The beginning of an explanation for an undetected fault that matters."""
 
 SHORT: Final = 4
 """Up to this number of words before the fault are shown, because the words may name a variable."""
@@ -88,7 +88,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 def difference(right: str, wrong: str) -> tuple[str, str]:
     """Return the differing words of a line and its mutant, with one more word on either side.
 
-    If only a few words precede them, return these, too.
+    If only a few words precede the differing words, return these words, too.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")

@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     KILLED = "killed"
     SURVIVED = "survived"
     UNDECIDED = "undecided"
-    """The tests also fail on the unchanged product, so they show nothing."""
+    """The tests also fail on the unchanged product and show nothing."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Trial:
     def run(self, mutant: Mutant, also: Sequence[str] = ()) -> Result:
         """Run the tests of a mutant's line.
 
-        If they time out on the mutant and on the unchanged code, the result is undecided.
+        The result is undecided if the tests time out on the mutant and on the unchanged code.
         """
         began = time.monotonic()
         tests = [*also, *self._record.tests(mutant.file, mutant.line)]

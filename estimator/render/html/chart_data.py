@@ -52,7 +52,7 @@ All other charts are collapsed. A collapsed chart of one figure would only repea
 """
 
 KEPT_DIGITS = 11
-"""The maximum number of digits of a number for a chart. The script keeps more (``numbers.js``)."""
+"""The maximum number of digits of a number for a chart. `numbers.js` allows more digits."""
 
 BIN_DIGITS: Final = 4
 """The maximum number of digits of a histogram's numbers. Further digits are too small to see."""
@@ -413,8 +413,8 @@ def _range(step: str) -> tuple[float, float] | None:
 def exponent_of(estimates: Iterable[KnownEstimate], digits: int = KEPT_DIGITS) -> int:
     """Return the exponent x of a chart's step 10**x.
 
-    The step is the largest power of ten that is at most a hundredth of the narrowest interval. The
-    step is larger only if a number would otherwise have too many digits.
+    The step is the largest power of ten that is at most a hundredth of the narrowest interval. If a
+    number would otherwise have too many digits, the step is larger.
     """
     known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
     lengths = (estimate.high - estimate.low for estimate in known)

@@ -35,7 +35,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""With more metrics, a page gets a search field and a choice of orders."""
+"""A page with more metrics than this number has a search field and a choice of orders."""
 
 PACKAGE: Final = "estimator.render.html"
 
@@ -123,7 +123,7 @@ class Page:
 
     @property
     def devices(self) -> str | None:
-        """The approximate number of participating devices, as a text. None if it is unknown."""
+        """The approximate number of participating devices, as a text. None if unknown."""
         return devices_of([highlight.shown for highlight in self.report.highlights])
 
     @property
@@ -348,7 +348,7 @@ def _embedded(data: PageData) -> Markup:
 
 
 def _template(name: str) -> str:
-    """Return the text of a template without its indentation, which would make pages larger."""
+    """Return the text of a template without its indentation, which would enlarge pages."""
     return "\n".join(map(str.lstrip, _text("templates", name).splitlines()))
 
 

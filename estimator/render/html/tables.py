@@ -40,7 +40,7 @@ from estimator.words import joined, label_of, short
 MOST_OUTCOMES = 4
 """The maximum number of columns of shares that fit on a phone and on paper.
 
-Tables with more columns have stacked cells there.
+On both, the cells of a table with more columns are stacked.
 """
 
 MOST_DIFFERENCES = 20
@@ -89,7 +89,7 @@ class JointView:
 
     @property
     def more(self) -> str:
-        """The heading of the column with the group that has the larger figure."""
+        """The heading of the column with the name of the group with the larger figure."""
         return "More common in" if self.groups else "Higher in"
 
     @property

@@ -47,7 +47,7 @@ LONGEST_PURPOSE = 400
 YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
-"""The number of significant digits of an interval's half-width. With fewer digits, a half-width
+"""The number of significant digits of an interval's half-width. With one digit less, a half-width
 above the target could look equal to the target.
 """
 
@@ -132,7 +132,7 @@ class WordedConclusion:
         code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
         brief: a few words for the overview. Empty if nothing can be compared.
         words: one or two sentences with the evidence.
-        sentence: a shorter sentence for the card. Empty if nothing can be compared.
+        sentence: a sentence for the card, shorter than ``words``.
 
     """
 
@@ -234,7 +234,7 @@ class Headline:
     """A figure in large type, or a conclusion if there is no figure to show.
 
     Attributes:
-        figure: the figure with its unit, or empty if it is unknown.
+        figure: the figure with its unit, or empty if unknown.
         about: a phrase on the meaning of the figure, or on why it is unknown.
 
     """

@@ -211,7 +211,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield advice on thresholds that would enclose the median more closely next time."""
+    """Yield advice on thresholds that would enclose the median more closely than today's."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
@@ -295,7 +295,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = 
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield lines on the statistics that get their own heading, with conclusions."""
+    """Yield lines, with conclusions, on the statistics that have a separate heading."""
     names = [style.cut(name) for name in estimated.names or ()]
     for group in estimated.groups:
         heading = group.about.table_heading
@@ -345,7 +345,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield lines on how far fabricated reports could have moved figures, and on the test for them.
+    """Yield lines on the possible effect of fabricated reports, and on the test for such reports.
 
     ``positions`` are the positions of the shown values among all values of the metric.
     """

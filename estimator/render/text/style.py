@@ -19,15 +19,15 @@ LEAST_WIDTH: Final = 80
 """The minimum width of a table, in columns of the terminal. All columns of the table fit."""
 
 NARROWEST: Final = 60
-"""The minimum width of a summary. On narrower terminals, its lines wrap."""
+"""The minimum width of a summary. On narrower terminals, the lines of the summary wrap."""
 
 MOST_WIDTH: Final = 160
-"""The maximum width, because longer lines are hard to read."""
+"""The maximum width of a line. Lines above this width are hard to read."""
 
 VALUE_WIDTH: Final = 17
 """The minimum number of columns for a value.
 
-A longer value ends with an ellipsis. JSON and CSV contain the whole value.
+A value with more columns ends with an ellipsis. JSON and CSV contain the whole value.
 """
 
 WIDER_VALUES: Final = 40
@@ -35,7 +35,8 @@ LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
-"""The minimum width of a bar. If long figures leave less room, the bar is left out."""
+"""The minimum width of a bar. If long figures leave less room than this width, the bar is left out.
+"""
 
 WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
@@ -56,7 +57,7 @@ IN_ASCII: Final = str.maketrans(
         **dict.fromkeys("▌▋▊▉█", "#"),
     }
 )
-"""ASCII replacements of characters that the output's encoding may lack, such as those of bars."""
+"""ASCII replacements of characters that the output's encoding may lack, such as bars."""
 
 ALL_SIGNS: Final = f"±…“”{MINUS}{EIGHTHS}"
 
@@ -162,8 +163,8 @@ class Style:
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
         """Return a text shortened to a number of columns, by default the width of a value.
 
-        In a pair, the first text is shortened first. Pairs with the same first text then remain
-        distinguishable.
+        In a pair, the first text is shortened first. Pairs that differ only in the second text then
+        remain distinguishable.
         """
         if isinstance(text, tuple):
             first, second = text
@@ -234,7 +235,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def cut_to(text: str, columns: int, ellipsis: str) -> str:
-    """Return a text shortened to a number of columns, with an ellipsis if it was too wide."""
+    """Return a text shortened to a number of columns. A shortened text ends with an ellipsis."""
     if columns_of(text) <= columns:
         return text
     taken = accumulate(map(_columns_of_character, text))
@@ -252,7 +253,7 @@ def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[
 
 
 def _most_columns(character: str) -> int:
-    """Return the width of a character or of its replacement in ASCII, whichever is larger."""
+    """Return the larger of two widths: of a character, and of its replacement in ASCII."""
     replacement = IN_ASCII.get(ord(character), "")
     return max(_columns_of_character(character), len(replacement))
 

@@ -43,7 +43,7 @@ from estimator.results.report import SHOWN_VALUES, Changes, EstimateReport, High
 from estimator.words import is_yes_or_no, joined, plural, shown_of
 
 SHORTEST_LABEL = 6
-"""The minimum number of columns for a label, even if the figures beside it are long."""
+"""The minimum number of columns for a label, even next to long figures."""
 
 LONGEST_BAR = 20
 
@@ -210,7 +210,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
     """Return the main figure of the shown window, with its statistic.
 
-    If the given estimates lack this figure, return their own main figure.
+    If the given estimates lack this figure, return the main figure of these estimates.
     """
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
