@@ -93,7 +93,7 @@ def measured(results: str) -> Figures:
     """Read the figures from the text of RESULTS.md.
 
     Raises:
-        LookupError: if a row is missing. The message names the row.
+        LookupError: if a row is missing.
 
     """
     return Figures(**{name: _figure(results, source) for name, source in SOURCES.items()})

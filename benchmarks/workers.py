@@ -98,7 +98,7 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return a text on the ratio of the uploads of two workers to the uploads of one.
+    """Return a text on the throughput of two workers, divided by that of one.
 
     With too few cores, this ratio is computed from processor times instead.
     """

@@ -112,7 +112,7 @@ class Archive:
         """Refuse the archive of another app. The windows of two apps are never mixed.
 
         Raises:
-            OutputError: if the archive belongs to another app. The message names that app.
+            OutputError: if the archive belongs to another app.
 
         """
         with suppress(OSError, ValueError, TypeError, KeyError):  # the index is missing, or damaged and rewritten later

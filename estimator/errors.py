@@ -1,4 +1,4 @@
-"""The errors of the estimator, with messages for the analyst."""
+"""The errors of the estimator. Their messages tell the analyst what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TalliesError(HearsayError):
-    """Tallies cannot be fetched or read. The message says what is wrong, where, and what to do."""
+    """Tallies cannot be fetched or read."""
 
 
 class CollectorDownError(TalliesError):
@@ -21,22 +21,19 @@ class CollectorDownError(TalliesError):
 
 
 class AnswersError(HearsayError):
-    """The answers for a rehearsal cannot be read. The message says what is wrong, and where."""
+    """The answers for a rehearsal cannot be read."""
 
 
 class UnfitTallyError(HearsayError):
-    """A tally contradicts the registry's definition of its metric, or its window is still open.
-
-    The message says why the tally is not estimated, and what to do.
-    """
+    """A tally contradicts the registry's definition of its metric, or its window is still open."""
 
 
 class RequestError(HearsayError):
-    """A requested figure cannot be estimated for a metric. The message says why, and what to do."""
+    """A requested figure cannot be estimated for a metric."""
 
 
 class ReportError(HearsayError):
-    """A report's or model's JSON cannot be read. The message says what is wrong, and what to do."""
+    """A report's or model's JSON cannot be read."""
 
 
 class MissingLibraryError(HearsayError, ImportError):
@@ -44,7 +41,7 @@ class MissingLibraryError(HearsayError, ImportError):
 
 
 class OutputError(HearsayError):
-    """A file or folder cannot be written. The message names the path, the cause and the remedy."""
+    """A file or folder cannot be written."""
 
 
 class BusyError(HearsayError):
@@ -56,7 +53,7 @@ class AuditError(HearsayError):
 
 
 class PlanError(HearsayError):
-    """A plan cannot be computed. The message says why, and what to do."""
+    """A plan cannot be computed."""
 
 
 class ConformanceError(HearsayError):
@@ -67,7 +64,7 @@ def metric_named(registry: Registry, name: str) -> Metric:
     """Return the metric of the given name.
 
     Raises:
-        UnknownMetricError: if the registry has no such metric. The message suggests a similar name.
+        UnknownMetricError: if the registry has no such metric.
 
     """
     try:

@@ -62,8 +62,8 @@ symbols than any metric in the registry.
 """
 
 BYTES_A_SYMBOL: Final = 28
-"""The maximum number of bytes of one symbol and its count in a line. The symbol has up to 8 digits
-and the count up to 16. The rest are separators.
+"""The maximum number of bytes of one symbol and its count in a line. The symbol has up to 8 digits,
+the count has up to 16, and separators need the other bytes.
 """
 
 FEWER: Final = "read fewer windows, with --from and --to"
@@ -137,7 +137,7 @@ class Tally:
         """Refuse a tally with an alphabet other than 0..symbols-1.
 
         Raises:
-            UnfitTallyError: if the alphabet differs. The message says how.
+            UnfitTallyError: if the alphabet differs.
 
         """
         if self.symbols is None and len(self.counts) != symbols:
@@ -215,7 +215,7 @@ class Extent:
         """Add one tally. ``counts`` is its number of counts plus its number of listed symbols.
 
         Raises:
-            TalliesError: if a limit is exceeded. The message says which.
+            TalliesError: if a limit is exceeded.
 
         """
         self._tallies += 1
@@ -273,7 +273,6 @@ def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> l
 
     Raises:
         TalliesError: if a line is not a tally or repeats an earlier one, or if a limit is exceeded.
-            The message gives the number of the line, or the limit.
 
     """
     tallies: list[Tally] = []

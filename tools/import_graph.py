@@ -99,7 +99,7 @@ def longest_chain() -> list[str]:
     """Return the longest chain of modules. Each module imports the next.
 
     Raises:
-        graphlib.CycleError: if the imports have a cycle. The error names the cycle.
+        graphlib.CycleError: if the imports have a cycle.
 
     """
     chains: dict[str, list[str]] = {}

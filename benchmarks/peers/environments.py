@@ -28,7 +28,7 @@ COINS = {
 
 
 class PeerError(Exception):
-    """A peer cannot be installed or does not answer. The message gives the reason in one line."""
+    """A peer cannot be installed or does not answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Internals, section 1.8).
 
 
 class CorpusError(Exception):
-    """The corpus could not be fetched. The message gives the reason."""
+    """The corpus could not be fetched."""
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,7 @@ class Setting(NamedTuple):
     """One row of the table.
 
     Attributes:
-        cells: the approximate number of cells of each group of devices (see `surveys`).
+        cells: the approximate number of cells per group (see `surveys`).
         lists: the number of random tallies from each population. Each tally gives one list of
             strings.
 

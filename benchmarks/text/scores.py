@@ -23,8 +23,7 @@ class Score:
 
     Attributes:
         f1: the fraction of the 32 most frequent strings that is among the first 32 found strings.
-            This fraction is the F1 score if a list of fewer than 32 strings counts as one with
-            misses.
+            If a short list is filled up with misses, this fraction is the F1 score.
         ncr: the normalized cumulative rank of the first 32 found strings (Wang, Li & Jha 2021,
             section 6). The most frequent string has 32 points, the next has 31, and so on. The
             score is the points of the found strings, divided by the points of all 32 strings.

@@ -34,8 +34,8 @@ TEXT: Final[dict[str, Field]] = {
 """The definition of the metric, except max_length and epsilon."""
 
 WHOLE: Final = 10**6
-"""Up to this number of devices, whole tallies are drawn. This takes most of a second per million
-devices.
+"""The maximum number of devices for which whole tallies are drawn. A draw takes most of a second
+per million devices.
 """
 
 

@@ -51,7 +51,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
             victim's own report is assumed to be honest.
 
     Raises:
-        ValueError: if an argument is out of range. The message names the argument.
+        ValueError: if an argument is out of range.
 
     """
     if not 0 <= delta <= 1:
@@ -144,7 +144,7 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
     at each end of a sum's distribution. The ignored probability is added to delta.
 
     Raises:
-        ValueError: if an argument is out of range. The message names the argument.
+        ValueError: if an argument is out of range.
 
     """
     if reports < 1 or dishonest < 0:

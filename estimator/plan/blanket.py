@@ -38,8 +38,8 @@ is larger at one of these corners and smaller at the other. The mean of W does n
 mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
 total variation distance. If this distance is unknown, a is the largest value that leaves no weight
 negative. Some answers are encoded as a random input. The symbol of a randomly encoded answer has a
-mixture distribution. The total variation distance of two mixtures is at most the distance of the
-worst pair of inputs.
+mixture distribution. No two mixtures have a larger total variation distance than the worst pair of
+inputs.
 
 **Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket.
 Then u or v is r. By the same argument, all weight is apart in the worst case, and a = 1 / (r + 1).

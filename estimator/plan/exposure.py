@@ -6,7 +6,7 @@ device's ledger limit each sum.
 **Loss at a delta.** If a small delta is accepted, several reports reveal less than the sum of their
 epsilons. For a pair of answers, the privacy loss of a symbol is the logarithm of the ratio of its
 two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
-worst pair of answers then has the smallest probability of a loss of 0. Three cases are special:
+worst pair of answers then makes a loss of 0 least likely. Three cases are special:
 
 * With a tree, a device reports on one random level. The bound assumes the worst pair of answers on
   every level.

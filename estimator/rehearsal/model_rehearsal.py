@@ -259,7 +259,7 @@ MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """The maximum number of rehearsals in a search. Each has a different number of devices."""
 
 DIGITS: Final = 2
-"""The number of significant digits of a number of devices. Searches round up."""
+"""Searches round numbers of devices up to this number of significant digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Find the smallest number of devices with a loss of AUC of at most ``most_loss``.
+    """Find the smallest number of devices that loses at most ``most_loss`` of AUC.
 
     The search doubles the number of devices until the loss is small enough. Bisection then searches
     between the last two numbers. A mean loss may be small by chance. The search therefore adds the
@@ -391,7 +391,7 @@ def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> 
     """Refuse a heading that does not name each feature and the label exactly once.
 
     Raises:
-        AnswersError: if the heading is refused. The message names the columns.
+        AnswersError: if the heading is refused.
 
     """
     if lacking := [name for name in names if name not in heading]:

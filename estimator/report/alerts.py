@@ -215,7 +215,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
     Raises:
         RequestError: if the text cannot be parsed, if the metric lacks the figure or value, or if
-            the alert would never or always fire. The message says what to write.
+            the alert would never or always fire.
         UnknownMetricError: if the registry does not define the metric.
 
     """
@@ -277,8 +277,7 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 def _label(metric: Metric, value: str, text: str) -> Label:
     """Return the value of a metric that is written as ``value``.
 
-    Raise an error if several values are written in the same way. This can happen with pairs of
-    answers.
+    Raise an error if several values, such as pairs of answers, have the same written form.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]

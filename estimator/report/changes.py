@@ -15,8 +15,9 @@ windows' figures. The weights add up to 0.
 
 With two windows, the three shapes are equal. Errors and intervals of these sums are valid for any
 overlap of people (`estimator.report.same_people`). The p-value is the smallest significance level
-at which the interval excludes 0. This assumes that the interval widens with the confidence like a
-normal interval. With ``--with simultaneous``, intervals and p-values of changes are conservative.
+at which the interval excludes 0. This definition assumes that the interval widens with the
+confidence like a normal interval. With ``--with simultaneous``, intervals and p-values of changes
+are conservative.
 
 **Correction.** A report tests many figures together, and some would appear to change by chance
 alone. P-values are therefore corrected (Bonferroni). All metrics have the same weight. A metric

@@ -214,7 +214,7 @@ def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]]
     shares.
 
     Raises:
-        TalliesError: if the estimates would exceed the limit. The message says what to do.
+        TalliesError: if the estimates would exceed the limit.
 
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
@@ -239,7 +239,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     """Refuse a tally that cannot be estimated.
 
     Raises:
-        UnfitTallyError: if the tally cannot be estimated. The message says why, and what to do.
+        UnfitTallyError: if the tally cannot be estimated.
 
     """
     metric = registry.metrics.get(tally.metric)
@@ -309,8 +309,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
     Raises:
         UnknownMetricError: if the registry does not define a metric.
-        RequestError: if the share of a range cannot be estimated. The message names the range, and
-            says what to do.
+        RequestError: if the share of a range cannot be estimated.
 
     """
     for name, start, end in ranges:
@@ -342,8 +341,7 @@ def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
     """Check the number of candidate texts, and that some metric allows each text.
 
     Raises:
-        RequestError: if there are too many texts, or if no metric allows a text. The message says
-            what to do.
+        RequestError: if there are too many texts, or if no metric allows a text.
 
     """
     if not candidates:

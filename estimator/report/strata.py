@@ -28,7 +28,7 @@ installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. The dista
 increases as p decreases. The bounds therefore use the lower end of the interval of p, and both ends
 of the interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and
 76%. The bounds can miss the figure of all installations only if the interval of x misses x, or if D
-is below its interval. The latter happens in at most one of a thousand tallies.
+is below its interval. D is below its interval in at most one of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ def check_installs(registry: Registry, request: Request) -> None:
     """Refuse a request for bounds on all installations if the share of asked devices is unknown.
 
     Raises:
-        RequestError: if the request is refused. The message says why, and what to provide.
+        RequestError: if the request is refused.
 
     """
     reason = unknown_because(registry)
@@ -329,7 +329,7 @@ def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, reque
     For browsers, no number is refused. A browser with wiped storage reports again.
 
     Raises:
-        RequestError: if there are fewer installations than reports. The message states the minimum.
+        RequestError: if there are fewer installations than reports.
 
     """
     whole = [each for each in estimates if each.metric in registry.metrics]

@@ -97,8 +97,8 @@ class ModelFile(Record, frozen=True, kw_only=True):
 
 
 PARTICIPATION_CONFIDENCE: Final = 0.998
-"""The confidence of the interval of the number of participating devices. Bounds on the figures of
-all installations use only the lower end of this interval. In at most 0.1% of tallies, the lower end
+"""The confidence of intervals for the number of participating devices. Bounds on the figures of all
+installations use only the lower end of such an interval. In at most 0.1% of tallies, the lower end
 is above the true number. The share of wrong bounds increases by at most this 0.1%.
 """
 

@@ -127,7 +127,7 @@ def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside:
 
 
 def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Floats:
-    """Return the lower ends of the betting intervals of means of numbers from 0 to ``span``.
+    """Return lower ends of betting intervals for means of numbers from 0 to ``span``.
 
     The bets rule out a mean if the logarithm of the average wealth is at least ``bar``.
     """

@@ -70,7 +70,7 @@ def shares_by_values(rows: Sequence[Row]) -> str:
 
 
 def shares_measured(rows: Sequence[Row]) -> str:
-    """Return a plot of the measured errors of this project's shares and of other libraries'."""
+    """Return a plot of measured errors of shares, by library."""
     names = ("ours", "SS", "OUE", "HR", "GRR")
     looks = (LOOKS[0], *LOOKS[1:])
 

@@ -4,10 +4,10 @@ The page first shows one window, and a chart of one figure over all windows. Rea
 other windows.
 
 The data is compact. A page with ninety windows of fifty metrics stays small. Numbers for charts are
-whole multiples of a step of about a hundredth of the narrowest interval. For example, with the step
-0.001, the share 0.1234 is written as 123. As in texts, intervals are rounded outward, and estimates
-are moved into their intervals. The page's script does not round, because each number may be rounded
-only once.
+whole multiples of a step, which is about a hundredth of the narrowest interval. For example, with
+the step 0.001, the share 0.1234 is written as 123. As in texts, intervals are rounded outward, and
+estimates are moved into their intervals. The page's script does not round, because each number may
+be rounded only once.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ def _check_size(estimates: Sequence[MetricEstimate]) -> None:
     without a tally.
 
     Raises:
-        OutputError: if the page would be too large. The message says what to do.
+        OutputError: if the page would be too large.
 
     """
     places = 0
