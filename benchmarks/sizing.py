@@ -92,9 +92,7 @@ SOURCES: Final = {
 def measured(results: str) -> Figures:
     """Read the figures from the text of RESULTS.md.
 
-    Raises:
-        LookupError: if a row is missing.
-
+    Raise `LookupError` if a row is missing.
     """
     return Figures(**{name: _figure(results, source) for name, source in SOURCES.items()})
 

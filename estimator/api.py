@@ -200,12 +200,7 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Refuse malformed ranges, and candidates that are a single text instead of a list.
-
-    Raises:
-        TypeError: if an argument is refused. The message shows a valid argument.
-
-    """
+    """Raise `TypeError` for malformed ranges, or for candidates in a single text."""
     if isinstance(candidates, str):
         raise TypeError('candidates must be a list of texts, such as ["zebra"], not one text')
     if not all(map(_is_range, ranges)):
@@ -239,12 +234,9 @@ LABELS: Final = ("boolean", "number")
 
 
 def check_model(registry: Registry, name: str) -> None:
-    """Check that a metric is a model, before time is spent on estimates.
+    """Raise `RequestError` if a metric is not a model, before time is spent on estimates.
 
-    Raises:
-        RequestError: if the metric is not a model.
-        UnknownMetricError: if the registry does not define the metric.
-
+    Raise `UnknownMetricError` if the registry does not define the metric.
     """
     if analysis_of(metric_named(registry, name)).observation is None:
         raise RequestError(f'{name} is not a model; name a metric with kind = "model"')
@@ -253,9 +245,7 @@ def check_model(registry: Registry, name: str) -> None:
 def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     """Return the model ``name`` of the last window with enough reports, as JSON.
 
-    Raises:
-        RequestError: if no window has enough reports to learn from.
-
+    Raise `RequestError` if no window has enough reports to learn from.
     """
     learned = [each for each in report.metrics if each.metric == name and each.learned is not None]
     if not learned:
@@ -279,10 +269,8 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
 def read_model_file(path: str | PathLike[str]) -> ModelFile:
     """Read the file of a model.
 
-    Raises:
-        ReportError: if the file cannot be read, is not a model's file, or has a schema number that
-            this version cannot read.
-
+    Raise `ReportError` if the file cannot be read, is not a model's file, or has a schema number
+    that this version cannot read.
     """
     try:
         file = msgspec.json.decode(Path(path).read_bytes(), type=ModelFile)

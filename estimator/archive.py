@@ -76,10 +76,8 @@ class Archive:
     def locked(self) -> Iterator[None]:
         """Lock the archive against other runs, and remove unfinished work of interrupted runs.
 
-        Raises:
-            BusyError: if another run is writing to the archive.
-            OutputError: if the folder cannot be created or written to, or belongs to a collector.
-
+        Raise `BusyError` if another run is writing to the archive. Raise `OutputError` if the
+        folder cannot be created or written to, or belongs to a collector.
         """
         try:
             if any((self.folder / name).exists() for name in OF_A_COLLECTOR):
@@ -109,11 +107,9 @@ class Archive:
             )
 
     def require_app(self, app: str) -> None:
-        """Refuse the archive of another app. The windows of two apps are never mixed.
+        """Raise `OutputError` if the archive belongs to another app.
 
-        Raises:
-            OutputError: if the archive belongs to another app.
-
+        The windows of two apps are never mixed.
         """
         with suppress(OSError, ValueError, TypeError, KeyError):  # the index is missing, or damaged and rewritten later
             other = json.loads((self.folder / INDEX).read_bytes())["app"]
@@ -143,11 +139,8 @@ class Archive:
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
         """Write the folder of a window that is not archived yet. All its files appear at once.
 
-        ``files`` contains the content of each file, by file name.
-
-        Raises:
-            OutputError: if the folder cannot be written, or already exists.
-
+        ``files`` contains the content of each file, by file name. Raise `OutputError` if the folder
+        cannot be written, or already exists.
         """
         if self.path(window).exists():
             raise OutputError(f"{self.path(window)} already exists, but has no {REPORT}; move it away")
@@ -335,11 +328,7 @@ def write_standing(
 
     The archive must be locked. Each file is replaced in one step. After an interruption, some files
     are new and others old. ``is_damaged`` is called with each window that is left out because its
-    report cannot be read.
-
-    Raises:
-        OutputError: if a file cannot be written.
-
+    report cannot be read. Raise `OutputError` if a file cannot be written.
     """
     known = _known(archive.folder / INDEX)
     windows = archive.windows()

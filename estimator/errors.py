@@ -63,9 +63,7 @@ class ConformanceError(HearsayError):
 def metric_named(registry: Registry, name: str) -> Metric:
     """Return the metric of the given name.
 
-    Raises:
-        UnknownMetricError: if the registry has no such metric.
-
+    Raise `UnknownMetricError` if the registry has no such metric.
     """
     try:
         return registry.metric(name)

@@ -32,10 +32,8 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 def token_of_environment() -> str:
     """Read the secret of a read key from an environment variable or from a file.
 
-    Raises:
-        ValueError: if no secret is set, if both variables are set, or if an HTTP header cannot
-            contain the secret. The message never contains the secret.
-
+    Raise `ValueError` if no secret is set, if both variables are set, or if an HTTP header cannot
+    contain the secret. The message never contains the secret.
     """
     token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
     if token is not None and file is not None:
@@ -55,9 +53,7 @@ def token_of_environment() -> str:
 def checked_token(token: str, problem: str) -> str:
     """Return a secret without its final line break.
 
-    Raises:
-        ValueError: if an HTTP header cannot contain the secret. ``problem`` is the message.
-
+    Raise `ValueError` if an HTTP header cannot contain the secret. ``problem`` is the message.
     """
     secret = token.rstrip("\r\n")
     if not (secret and secret.isascii() and secret.isprintable()):

@@ -34,9 +34,7 @@ PART: Final = ".part"
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file in one step, or create it. Symbolic links are followed.
 
-    Raises:
-        OutputError: if the file cannot be written. An old file then remains unchanged.
-
+    Raise `OutputError` if the file cannot be written. An old file then remains unchanged.
     """
     try:
         target = path.resolve()
@@ -69,9 +67,7 @@ def replace_file(path: Path, text: str) -> bool:
 def remove_parts(folder: Path) -> None:
     """Remove unfinished files of killed runs. No other run may be writing to the folder.
 
-    Raises:
-        OSError: if a file cannot be removed.
-
+    Raise `OSError` if a file cannot be removed.
     """
     for left in folder.glob(f".*{PART}"):
         left.unlink()
@@ -80,9 +76,7 @@ def remove_parts(folder: Path) -> None:
 def write_through(path: Path, content: bytes) -> None:
     """Write a new file and wait until it is on the disk.
 
-    Raises:
-        OSError: if the file exists or cannot be written.
-
+    Raise `OSError` if the file exists or cannot be written.
     """
     with path.open("xb") as file:
         file.write(content)

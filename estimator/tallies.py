@@ -116,9 +116,7 @@ class Tally:
     def dense(self, symbols: int) -> Counts:
         """Return the count of each of the symbols 0..symbols-1, shape (symbols,).
 
-        Raises:
-            UnfitTallyError: if the tally's alphabet is not 0..symbols-1.
-
+        Raise `UnfitTallyError` if the tally's alphabet is not 0..symbols-1.
         """
         self.check(symbols)
         if self.symbols is None:
@@ -134,12 +132,7 @@ class Tally:
         return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 
     def check(self, symbols: int) -> None:
-        """Refuse a tally with an alphabet other than 0..symbols-1.
-
-        Raises:
-            UnfitTallyError: if the alphabet differs.
-
-        """
+        """Raise `UnfitTallyError` if the alphabet is not 0..symbols-1."""
         if self.symbols is None and len(self.counts) != symbols:
             raise UnfitTallyError(f"it has {len(self.counts)} counts, but the channel has {symbols} symbols")
         if self.symbols and self.symbols[-1] >= symbols:
@@ -176,11 +169,8 @@ class Bounds:
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
         """Yield the lines of a text that arrives in pieces, without their line ends.
 
-        Only one line is in memory at a time.
-
-        Raises:
-            TalliesError: if a line or the text is longer than allowed.
-
+        Only one line is in memory at a time. Raise `TalliesError` if a line or the text is longer
+        than allowed.
         """
         begun, number, of_all = bytearray(), 1, 0
         for piece in pieces:
@@ -214,9 +204,7 @@ class Extent:
     def add(self, counts: int, reports: int) -> None:
         """Add one tally. ``counts`` is its number of counts plus its number of listed symbols.
 
-        Raises:
-            TalliesError: if a limit is exceeded.
-
+        Raise `TalliesError` if a limit is exceeded.
         """
         self._tallies += 1
         self._counts += counts
@@ -235,10 +223,8 @@ EVERYTHING: Final = Bounds()
 def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
     """Read tallies from an NDJSON file, or from standard input if its name is ``-``.
 
-    Raises:
-        TalliesError: if the file cannot be read, exceeds the limits, or has a line that is not a
-            tally.
-
+    Raise `TalliesError` if the file cannot be read, exceeds the limits, or has a line that is not a
+    tally.
     """
     if path == STDIN and sys.stdin is None:
         raise TalliesError("there is no standard input; give the path of a file of tallies")
@@ -271,9 +257,8 @@ def encode(tallies: Iterable[Tally]) -> bytes:
 def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> list[Tally]:
     """Read the tallies of selected windows from NDJSON lines, in the order of the lines.
 
-    Raises:
-        TalliesError: if a line is not a tally or repeats an earlier one, or if a limit is exceeded.
-
+    Raise `TalliesError` if a line is not a tally or repeats an earlier one, or if a limit is
+    exceeded.
     """
     tallies: list[Tally] = []
     line_of: dict[tuple[str, str, str], int] = {}

@@ -98,9 +98,7 @@ def _imports_by() -> Mapping[str, tuple[Import, ...]]:
 def longest_chain() -> list[str]:
     """Return the longest chain of modules. Each module imports the next.
 
-    Raises:
-        graphlib.CycleError: if the imports have a cycle.
-
+    Raise `graphlib.CycleError` if the imports have a cycle.
     """
     chains: dict[str, list[str]] = {}
     for module in TopologicalSorter(graph()).static_order():  # imported modules come before their importers

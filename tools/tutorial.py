@@ -68,11 +68,8 @@ class Reader:
     def run(self, text: str) -> str:
         """Run the lines of a block and return their output.
 
-        If the lines start a collector, wait until it is ready, as the tutorial says.
-
-        Raises:
-            RuntimeError: if a command fails.
-
+        If the lines start a collector, wait until it is ready, as the tutorial says. Raise
+        `RuntimeError` if a command fails.
         """
         assert self._shell.stdin  # noqa: S101 it was asked for
         assert self._shell.stdout  # noqa: S101 as above

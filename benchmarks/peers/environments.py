@@ -42,9 +42,7 @@ class Peer:
     def ask(self, task: str, **arguments: object) -> Any:
         """Send a task to the process, and return the answer.
 
-        Raises:
-            PeerError: if the task fails.
-
+        Raise `PeerError` if the task fails.
         """
         return ask(self.process, task, arguments)
 

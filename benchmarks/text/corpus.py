@@ -33,9 +33,7 @@ class CorpusError(Exception):
 def word_counts() -> Counter[str]:
     """Return the frequencies of words of lower-case letters and inner apostrophes in all novels.
 
-    Raises:
-        CorpusError: if the package cannot be fetched.
-
+    Raise `CorpusError` if the package cannot be fetched.
     """
     books = FOLDER / BOOKS
     if not books.exists():

@@ -305,9 +305,7 @@ class Candidates:
     def at(self, name: str, epsilon: str) -> Metric:
         """Return the metric with its channel at another epsilon, written as a TOML number.
 
-        Raises:
-            PlanError: if no channel can have this epsilon.
-
+        Raise `PlanError` if no channel can have this epsilon.
         """
         metric, table = self.registry.metrics[name], self.tables[name]
         delta, utility, permanent = (table.get(key) for key in ("delta", "utility", "permanent_epsilon"))

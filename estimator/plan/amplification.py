@@ -141,11 +141,8 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
     """Return the distribution that determines a tally's delta for each epsilon.
 
     The arguments are as for `shuffled_epsilon`. ``tail`` is the total probability that is ignored
-    at each end of a sum's distribution. The ignored probability is added to delta.
-
-    Raises:
-        ValueError: if an argument is out of range.
-
+    at each end of a sum's distribution. The ignored probability is added to delta. Raise
+    `ValueError` if an argument is out of range.
     """
     if reports < 1 or dishonest < 0:
         raise ValueError(f"reports must be at least 1, and dishonest at least 0; not {reports} and {dishonest}")

@@ -351,12 +351,8 @@ def read_people(path: Path, metric: Metric) -> People:
     """Read a table of true answers for a model with a yes/no label.
 
     The file is CSV (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify each row's
-    person. Rows with an empty cell are left out.
-
-    Raises:
-        AnswersError: if the table is invalid. The message names the column or the row, without the
-            content of a cell.
-
+    person. Rows with an empty cell are left out. Raise `AnswersError` if the table is invalid. The
+    message names the column or the row, without the content of a cell.
     """
     observation = analysis_of(metric).observation
     if observation is None or not observation.is_of_yes_and_no:
@@ -388,12 +384,7 @@ def read_people(path: Path, metric: Metric) -> People:
 
 
 def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a heading that does not name each feature and the label exactly once.
-
-    Raises:
-        AnswersError: if the heading is refused.
-
-    """
+    """Raise `AnswersError` unless the heading names each feature and the label exactly once."""
     if lacking := [name for name in names if name not in heading]:
         raise AnswersError(
             f"{path} has no column {', '.join(lacking)}; add a column for each feature and for the label"

@@ -80,10 +80,8 @@ def as_float(value: Value) -> float:
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
     """Parse an answer from one cell, or from several cells with one part each.
 
-    Raises:
-        ValueError: if the cells do not contain an answer. The message describes possible answers,
-            without the content of the cells.
-
+    Raise `ValueError` if the cells do not contain an answer. The message describes possible
+    answers, without the content of the cells.
     """
     kind = metric.kind
     try:
@@ -97,9 +95,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
     """Return an answer with the probabilities of its possible inputs.
 
-    Raises:
-        DomainError: if the value is not an answer to the metric.
-
+    Raise `DomainError` if the value is not an answer to the metric.
     """
     kind, inputs = metric.kind, metric.channel.inputs
     if value is None and metric.has_no_answer:

@@ -100,7 +100,7 @@ def rounded_tally(tally: Tally) -> Tally:
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
     """Return the part of a rounded tally's estimates that may be published, or None.
 
-    The estimates may already be in their published form. ``metric`` is the present definition.
+    The estimates may already have been published.
     """
     groups = tuple(_with_unknown(group, estimated) for group in estimated.groups)
     texts = estimated.texts

@@ -287,9 +287,7 @@ def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: in
 def histogram_of(metric: Metric) -> Histogram:
     """Return the bins and the points of a metric's estimated distribution.
 
-    Raises:
-        TypeError: if no distribution is estimated for the metric.
-
+    Raise `TypeError` if no distribution is estimated for the metric.
     """
     histogram = analysis_of(metric).histogram
     if histogram is None:

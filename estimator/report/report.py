@@ -62,9 +62,7 @@ A report with only one window of each metric may exceed this limit.
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
     """Return the given registry. If the tallies are from a trial, return the registry for trials.
 
-    Raises:
-        TalliesError: if some tallies are from a trial and others are not.
-
+    Raise `TalliesError` if some tallies are from a trial and others are not.
     """
     of_trial = in_trial(registry)
     real, tried = (
@@ -208,14 +206,10 @@ def _sorted_out(
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
-    """Refuse tallies if their report would have too many numbers for the memory.
+    """Raise `TalliesError` if a report on the tallies would have too many numbers for the memory.
 
     Even a small file of tallies can cause this. A metric with a million values has a million
     shares.
-
-    Raises:
-        TalliesError: if the estimates would exceed the limit.
-
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
     every = sum(len(tallies) * numbers[name] for name, tallies in of_metrics.items())
@@ -236,12 +230,7 @@ RELEASE: Final = "use the same registry and history as the collector"
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
-    """Refuse a tally that cannot be estimated.
-
-    Raises:
-        UnfitTallyError: if the tally cannot be estimated.
-
-    """
+    """Raise `UnfitTallyError` if a tally cannot be estimated."""
     metric = registry.metrics.get(tally.metric)
     if metric is None:
         raise UnfitTallyError(f"the registry defines no such metric; {RELEASE}")
@@ -305,12 +294,9 @@ def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[i
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
     """Check that each range is within the possible answers of a metric with a distribution.
 
-    Each range consists of a metric's name, a start and an end.
-
-    Raises:
-        UnknownMetricError: if the registry does not define a metric.
-        RequestError: if the share of a range cannot be estimated.
-
+    Each range consists of a metric's name, a start and an end. Raise `UnknownMetricError` if the
+    registry does not define a metric. Raise `RequestError` if the share of a range cannot be
+    estimated.
     """
     for name, start, end in ranges:
         metric = metric_named(registry, name)
@@ -340,9 +326,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
     """Check the number of candidate texts, and that some metric allows each text.
 
-    Raises:
-        RequestError: if there are too many texts, or if no metric allows a text.
-
+    Raise `RequestError` if there are too many texts, or if no metric allows a text.
     """
     if not candidates:
         return

@@ -270,11 +270,9 @@ def unknown_because(registry: Registry) -> str | None:
 
 
 def check_installs(registry: Registry, request: Request) -> None:
-    """Refuse a request for bounds on all installations if the share of asked devices is unknown.
+    """Raise `RequestError` if bounds on all installations are requested, but cannot be computed.
 
-    Raises:
-        RequestError: if the request is refused.
-
+    The schedule or ``asked`` must determine the share of asked devices.
     """
     reason = unknown_because(registry)
     if request.installs is not None and request.asked is None and reason is not None:
@@ -324,13 +322,9 @@ def with_participation(
 
 
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
-    """Refuse a number of installations below the number of reports in a window.
+    """Raise `RequestError` if a window has more reports than there are installations.
 
     For browsers, no number is refused. A browser with wiped storage reports again.
-
-    Raises:
-        RequestError: if there are fewer installations than reports.
-
     """
     whole = [each for each in estimates if each.metric in registry.metrics]
     most = max(whole, key=lambda each: each.reports, default=None)

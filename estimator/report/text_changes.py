@@ -136,9 +136,7 @@ class TextChanges:
 def text_shares(windows: Sequence[MetricEstimate], metric: Metric, statistic: str) -> Windows:
     """Return the shares of named texts in several windows, with both parts of their errors.
 
-    Raises:
-        TypeError: if the metric is not about texts.
-
+    Raise `TypeError` if the metric is not about texts.
     """
     tails = analysis_of(metric).text_tails
     if tails is None:

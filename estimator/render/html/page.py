@@ -198,11 +198,8 @@ class Page:
 def page_of(report: EstimateReport, registry: Registry) -> Page:
     """Return the page of a report with highlights.
 
-    ``registry`` also contains the metrics without a tally.
-
-    Raises:
-        OutputError: if gaps between windows would make the page too large.
-
+    ``registry`` also contains the metrics without a tally. Raise `OutputError` if gaps between
+    windows would make the page too large.
     """
     _check_size(report.metrics)
     registry = apart(registry)
@@ -222,14 +219,10 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
 
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
-    """Refuse a page if gaps between windows would make it too large.
+    """Raise `OutputError` if gaps between windows would make a page too large.
 
     The page contains data about each metric in every window from the first to the last, even
     without a tally.
-
-    Raises:
-        OutputError: if the page would be too large.
-
     """
     places = 0
     for kind in WindowKind:
@@ -288,9 +281,7 @@ def _grouped(skipped: Iterable[Skipped]) -> list[SkippedTallies]:
 def asset(name: str) -> str:
     """Return the text of a file that a page includes.
 
-    Raises:
-        AssertionError: if the text would end the HTML element that contains it.
-
+    Raise `AssertionError` if the text would end the HTML element that contains it.
     """
     text = _text("assets", name)
     if name in OURS:
