@@ -112,14 +112,10 @@ def constant_service(load: float) -> float:
 class _Round(NamedTuple):
     """The measurements of a round.
 
-    Attributes:
-        done: quantiles of the seconds until completion, at ``QUANTILES``, for the requests of each
-            setting and for disk writes.
-        capacities: the uploads per second that the collector can process, by setting.
-        busy: the average number of busy cores during the uploads.
-        stolen: the average number of cores that the host gave to other virtual machines during the
-            uploads.
-
+    ``done`` contains quantiles of the seconds until completion, at ``QUANTILES``, for each setting
+    and for disk writes. ``capacities`` are uploads per second. ``busy`` is the average number of
+    busy cores during the uploads. ``stolen`` is the average number of cores that the host gave to
+    other virtual machines during the uploads.
     """
 
     done: dict[str, list[float]]

@@ -33,13 +33,8 @@ MASTERS = 3
 class Setting:
     """A collector on its own stores.
 
-    Attributes:
-        stores: a client of each server, by the server's process id.
-        per_s: the uploads per second in each round.
-        store_us: the processor time of all servers in each round, in microseconds per upload.
-        file_bytes: the number of bytes that each upload appends to the append-only file, in each
-            round.
-
+    ``stores`` contains a client of each server, by the server's process id. Other attributes have
+    one value per round. Times are microseconds per upload, and sizes are bytes per upload.
     """
 
     port: int

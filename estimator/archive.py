@@ -206,12 +206,9 @@ NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and 
 class ArchiveRun:
     """The result of adding windows to the archive.
 
-    Attributes:
-        written: the windows with a new folder.
-        failed: the windows without a folder because of an error, each with the reason.
-        alerts: the outcomes of the alerts in the written windows.
-        skipped: the tallies that the written reports leave out, each with the reason.
-
+    ``failed`` contains the windows without a folder because of an error, each with the reason.
+    ``alerts`` contains the outcomes of alerts in the written windows, and ``skipped`` the tallies
+    that the written reports leave out.
     """
 
     written: tuple[Window, ...]

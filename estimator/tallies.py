@@ -145,13 +145,9 @@ def _every(_: Window) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits for reading tallies, and the windows to read.
+    """The maximum length of a line, and a function that returns whether a window is selected.
 
-    Attributes:
-        line_bytes: the maximum length of a line.
-        spans: a function that returns whether a window is selected. Tallies of other windows are
-            checked for errors, and then dropped.
-
+    Tallies of other windows are checked for errors, and then dropped.
     """
 
     line_bytes: int = LEAST_LINE_BYTES

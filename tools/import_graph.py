@@ -31,13 +31,8 @@ ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
 class Import(NamedTuple):
     """One imported name.
 
-    Attributes:
-        source: the importing module.
-        target: the module that is imported, or that a name is imported from.
-        name: the imported name. Empty if the whole module is imported.
-        line: the line number in the source file.
-        is_lazy: whether it is within a function or a class.
-
+    ``target`` is the imported module, or the module that ``name`` is imported from. ``name`` is
+    empty if the whole module is imported. A lazy import is within a function or a class.
     """
 
     source: str

@@ -23,12 +23,9 @@ True values at an end of the range are sums of floats, which have rounding error
 class Cell(NamedTuple):
     """A setting and a population for a coverage measurement.
 
-    Attributes:
-        setting: the mechanism, epsilon and number of reports, in words.
-        population: the name of the population.
-        held: a function from a number of tallies and a generator to booleans, shape (draws,
-            intervals). Each boolean states whether an interval contained the true value.
-
+    ``setting`` is the mechanism, epsilon and number of reports, in words. ``held`` takes a number
+    of tallies and a generator. It returns whether each interval contained the true value, shape
+    (draws, intervals).
     """
 
     setting: str

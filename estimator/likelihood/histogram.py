@@ -226,13 +226,8 @@ def shares_of(
 ) -> Floats:
     """Return the shares of the bins, shape (..., bins), fitted to one or more tallies.
 
-    Args:
-        histogram: the bins, and the probability of each symbol for each bin.
-        frequencies: the frequencies of the symbols, shape (..., symbols). Each tally's frequencies
-            have the sum 1.
-        smooth: whether to smooth the shares after each step.
-        start: the shares to start from, shape (bins,). None starts from equal shares.
-
+    ``frequencies`` has shape (..., symbols), with sum 1 for each tally. ``start`` contains the
+    shares to start from, shape (bins,). None starts from equal shares.
     """
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
     seen = frequencies.reshape(-1, frequencies.shape[-1])

@@ -136,12 +136,10 @@ class Allocation(Record, frozen=True):
 class _Candidate:
     """The metrics of a registry at given epsilons.
 
-    Attributes:
-        answers: the number of metrics that a device answers in a window, or None for all.
-        variances: the variance of each metric's figure from a single report, shape (metrics,).
-        errors: the standard error of each metric with a single device, shape (metrics,).
-        texts: the epsilons as TOML numbers. Empty for the registry's own epsilons.
-
+    ``answers`` is the number of metrics that a device answers in a window, or None for all.
+    ``variances`` are for a single report, and ``errors`` are standard errors with a single device,
+    shape (metrics,). ``texts`` are the epsilons as TOML numbers, or empty for the registry's own
+    epsilons.
     """
 
     metrics: list[Metric]

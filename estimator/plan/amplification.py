@@ -113,22 +113,14 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     """Return a tally's epsilon and delta, rounded up, if nobody knows which devices were selected.
 
+    ``epsilon`` and ``delta`` apply to an attacker who knows the selected devices. ``rate`` is the
+    fraction of selected devices. Raise `ValueError` if the rate is not between 0 and 1.
+
     The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
-    Gaboardi 2018, "Privacy amplification by subsampling", theorem 9).
-
-    The theorem assumes a sample of fixed size, drawn without replacement, and data sets that differ
-    in one answer. The theorem applies if each device tosses a secret coin with a probability that
-    does not depend on the answers. All sets of selected devices of the same size are then equally
-    likely.
-
-    Args:
-        epsilon: the epsilon of the tally for an attacker who knows the selected devices.
-        delta: the delta of the tally for this attacker.
-        rate: the fraction of devices that were selected, from 0 to 1.
-
-    Raises:
-        ValueError: if the rate is not between 0 and 1.
-
+    Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem assumes a sample
+    of fixed size, drawn without replacement, and data sets that differ in one answer. The theorem
+    applies if each device tosses a secret coin with a probability that does not depend on the
+    answers. All sets of selected devices of the same size are then equally likely.
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be from 0 to 1, not {rate}")

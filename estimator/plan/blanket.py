@@ -214,13 +214,10 @@ class Blanket:
     Each symbol is likely for only the first answer, for only the second, for both, or for neither.
     The weight of such a group is its total probability in the blanket.
 
-    Attributes:
-        local_epsilon: lambda, the epsilon of one report, above 0.
-        apart: a, the weight of the symbols that are likely for only the first answer. The symbols
-            that are likely for only the second answer have the same weight.
-        both: the weight of the symbols that are likely for both answers.
-        neither: the weight of all other symbols.
-
+    * ``apart`` is a, the weight of the symbols that are likely for only the first answer. The
+      symbols that are likely for only the second answer have the same weight.
+    * ``both`` and ``neither`` are the weights of the other two groups.
+    * ``local_epsilon`` is lambda, the epsilon of one report, above 0.
     """
 
     local_epsilon: float

@@ -159,15 +159,11 @@ def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
 def _tight(possible: list[MetricReports], together: list[MetricReports], most: int, delta: float) -> float:
     """Return the smallest epsilon that can be proved for a delta.
 
-    Args:
-        possible: for each metric, the maximum number of reports.
-        together: the same as ``possible`` if devices answer every metric. If devices answer a
-            random selection, only the reports with the largest epsilons. These reports count as
-            reports of the worst channel, because another metric with a smaller epsilon may reveal
-            more.
-        most: the ceiling on the sum of all epsilons, in billionths.
-        delta: the requested delta minus the reports' own deltas.
-
+    ``possible`` contains the maximum number of reports on each metric. ``together`` is the same if
+    devices answer every metric. If devices answer a random selection, ``together`` contains only
+    the reports with the largest epsilons. These reports count as reports of the worst channel,
+    because another metric with a smaller epsilon may reveal more. ``most`` is the ceiling on the
+    sum of all epsilons, in billionths. ``delta`` excludes the reports' own deltas.
     """
     reports = _by_loss(possible)
     charges = {_pure(each.metric): each.metric.epsilon_nanos for each in possible}
@@ -197,12 +193,9 @@ def _pure(metric: Metric) -> PrivacyLoss:
 class PrivacyLoss(NamedTuple):
     """The privacy loss of a report: epsilon, 0 or -epsilon for the worst pair of answers.
 
-    Attributes:
-        epsilon: the largest loss, rounded up.
-        extreme: the probability of the loss epsilon, given the answer with the larger probability
-            of this loss. For example, it is 3/4 for yes and no at epsilon ln 3.
-        delta: the probability that the loss is unbounded.
-
+    ``epsilon`` is the largest loss, rounded up. ``extreme`` is the probability of the loss epsilon,
+    given the answer with the larger probability of this loss. For example, it is 3/4 for yes and no
+    at epsilon ln 3. ``delta`` is the probability that the loss is unbounded.
     """
 
     epsilon: float
@@ -299,13 +292,9 @@ def bounded_epsilon(
 ) -> float:
     """Return an epsilon that is valid for a delta and for any mixture of reports within a ceiling.
 
-    Args:
-        reports: the maximum number of reports with each loss. Infinite if only the ceiling limits
-            this number.
-        charges: the charge for one report with each loss, above 0.
-        ceiling: the maximum sum of all charges.
-        delta: the delta, above 0, without the reports' own deltas.
-
+    ``reports`` is the maximum number of reports with each loss, infinite if only the ceiling limits
+    this number. ``charges`` are the charges per report, above 0. ``ceiling`` is the maximum sum of
+    all charges. ``delta`` is above 0, without the reports' own deltas.
     """
     least = math.inf
     for order in ORDERS.tolist():

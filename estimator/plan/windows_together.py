@@ -164,15 +164,9 @@ def seen_changes(
     """Return the smallest detectable change for each period, or () if changes are not tested.
 
     Two adjacent periods are compared. A period is left out if the ceilings do not pay for all
-    answers in both.
-
-    Args:
-        analysis: the analysis of the metric.
-        reports: the number of reports in each window.
-        comparisons: the divisor of the significance level (see `comparisons`), or 0 if changes are
-            not tested.
-        paid: the number of windows that the ceilings pay for, or None for all.
-
+    answers in both periods. ``comparisons`` is the divisor of the significance level (see
+    `comparisons`), or 0 if changes are not tested. ``paid`` is the number of windows that the
+    ceilings pay for, or None for all.
     """
     variances = variances_of(analysis)
     if variances is None or comparisons == 0:

@@ -51,15 +51,10 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """True answers, and the unused columns and metrics.
+    """The devices of each metric, in the registry's order, and the unused columns and metrics.
 
-    Attributes:
-        populations: the devices of each metric, in the registry's order.
-        ignored: the names of columns that do not belong to a metric.
-        missing: the metrics that the rehearsal leaves out. Models are always left out. With a
-            table, metrics without a column are left out too. With drawn answers, vectors and texts
-            without shares are left out too.
-
+    Models are always ``missing``. With a table, metrics without a column are missing too. With
+    drawn answers, vectors and texts without shares are missing too.
     """
 
     populations: tuple[Population, ...]
@@ -70,17 +65,9 @@ class GroundTruth:
 def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
     """Read a table of true answers, with one column per metric and one row per device.
 
-    A device with an empty cell does not answer the metric.
-
-    Args:
-        path: a CSV file (RFC 4180) in UTF-8 with a heading.
-        registry: the registry that defines the metrics.
-        repeat: the number of devices per row.
-
-    Raises:
-        AnswersError: if the table is invalid. The message lists every mistake by row and column,
-            without the content of the cell.
-
+    The file is CSV (RFC 4180) in UTF-8 with a heading. A device with an empty cell does not answer
+    the metric. Each row represents ``repeat`` devices. Raise `AnswersError` if the table is
+    invalid. The message lists every mistake by row and column, without the content of the cell.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -92,20 +79,11 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
 
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
-    """Return a population of devices with random answers.
+    """Return a population of devices with random answers. Every device answers all metrics.
 
-    If a metric has no given shares, all answers are equally likely.
-
-    Args:
-        registry: the metrics. Every device answers all metrics.
-        devices: the number of devices.
-        shares: a TOML or JSON file with a table for each metric that maps answers to shares. None
-            if no shares are given.
-
-    Raises:
-        AnswersError: if the file is invalid. The message lists every mistake by metric and, if
-            possible, by entry.
-
+    ``shares`` is a TOML or JSON file with a table for each metric that maps answers to shares. If a
+    metric has no given shares, all answers are equally likely. Raise `AnswersError` if the file is
+    invalid. The message lists every mistake by metric and, if possible, by entry.
     """
     given = {} if shares is None else _read_shares(shares)
     if unknown := [name for name in given if name not in registry.metrics]:

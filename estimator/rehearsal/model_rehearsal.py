@@ -156,17 +156,10 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return the quality of a metric's model that is trained on reports.
+    """Return the quality of a model with a yes/no label that is trained on reports.
 
-    Args:
-        metric: a model with a yes/no label.
-        people: the people and their true answers.
-        devices: the number of devices that report.
-        rounds: the number of rounds, at least 1. Each round holds back other people and redraws the
-            devices.
-        seed: the seed of all randomness.
-        after_round: a function that is called with the argument 1 after each round.
-
+    Each of ``rounds`` rounds, at least 1, holds back other people and redraws the devices.
+    ``after_round`` is called with 1 after each round.
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
     aucs = []
@@ -296,22 +289,14 @@ def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
 ) -> Loss | None:
     """Find the smallest number of devices that loses at most ``most_loss`` of AUC.
 
-    The search doubles the number of devices until the loss is small enough. Bisection then searches
-    between the last two numbers. A mean loss may be small by chance. The search therefore adds the
-    standard error before the comparison with ``most_loss``.
+    The loss is relative to a linear regression without privacy. The search doubles the number of
+    devices until the loss is small enough. Bisection then searches between the last two numbers. A
+    mean loss may be small by chance. The search therefore adds the standard error before the
+    comparison with ``most_loss``.
 
-    Args:
-        metric: a model with a yes/no label.
-        people: the people and their true answers.
-        most_loss: the maximum loss of AUC relative to a linear regression without privacy.
-        rounds: the number of rounds for each number of devices, at least 2.
-        seed: the seed of all randomness. The same people are held back for every number of devices.
-        advance: a function that is called with the argument 1 after each number of devices.
-
-    Returns:
-        The rehearsal with this number of devices, and its loss. None if `MOST_DEVICES` are not
-        enough.
-
+    Each number of devices gets ``rounds`` rounds, at least 2, with the same people held back.
+    ``advance`` is called with 1 after each number of devices. The result is None if `MOST_DEVICES`
+    are not enough.
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
 

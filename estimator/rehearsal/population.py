@@ -53,14 +53,10 @@ BAND: Final = "at_most"
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """An answer, and the inputs of the channel that may encode it.
+    """An answer, and the inputs of the channel that may encode it, with their probabilities.
 
-    The encoding is random if the device rounds a number or selects a member of a set.
-
-    Attributes:
-        value: the answer itself.
-        law: the possible inputs and their probabilities. A text is encoded as an integer.
-
+    The encoding is random if the device rounds a number or selects a member of a set. A text is
+    encoded as an integer.
     """
 
     value: Value

@@ -205,7 +205,7 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
         rounds: the number of repetitions with new reports, for the coverage.
         ranges: the ranges of numbers with estimated shares: a metric's name, the start and the end.
         after_round: a function that is called after each round of each metric.
-        window_of: a function that returns the window in which devices report.
+        window_of: a function that returns the window of a device's reports.
         keep: a function that is called with each metric's tally before the estimation.
 
     """

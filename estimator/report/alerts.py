@@ -58,12 +58,8 @@ class Operator(StrEnum):
 class Alert:
     """A condition on one figure of a metric.
 
-    Attributes:
-        figure: the figure as written in the alert, such as ``mean`` or ``share[dark]``.
-        key: the statistic and the value that identify the figure in a report.
-        operator: the comparison with the bound, or the change.
-        bound: the bound. None for a change.
-
+    ``figure`` is written as in the alert, such as ``mean`` or ``share[dark]``. ``key`` identifies
+    the figure in a report. ``bound`` is None for a change.
     """
 
     metric: str

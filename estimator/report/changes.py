@@ -271,15 +271,10 @@ def changes_of(
 ) -> tuple[Changes, ...]:
     """Compare the closed windows of every metric that has reports in at least two of them.
 
-    Windows of fewer than `EXACT_BELOW` reports show no changes. If at least two other windows
-    remain, these windows are skipped.
-
-    Args:
-        estimates: the estimates in the order of the metrics, then of the windows.
-        metrics: the definitions, by name.
-        since: the window at which a single step is tested, or None for all tests. Windows that
-            overlap the beginning of this window are left out.
-
+    The estimates are in the order of the metrics, then of the windows. Windows of fewer than
+    `EXACT_BELOW` reports show no changes. If at least two other windows remain, these windows are
+    skipped. If ``since`` is given, only a step at this window is tested. Windows that overlap the
+    beginning of ``since`` are left out.
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
     of_metrics = {name: list(windows) for name, windows in groupby(closed, key=lambda estimate: estimate.metric)}

@@ -192,12 +192,6 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
     * n is the number of reports in the window.
     * r is the fraction of the score's variance that may be the same in every window. If the mean of
       F over a range is p, r is p (1 - p) divided by this variance, but at most 1.
-
-    Args:
-        windows: the windows, each with the counts of its symbols.
-        metric: the metric.
-        weights: the weight of each window, at least 0, shape (windows,).
-
     """
     weights = weights / weights.sum()
     counts = np.array([window.counts for window in windows], dtype=np.int64)
@@ -219,11 +213,9 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
 class ThresholdShares:
     """The tested share of each quantile, in several windows.
 
-    Attributes:
-        windows: the shares in all windows, with the fresh and the lasting part of their errors.
-        is_enough: for each quantile, whether every window has enough reports for a normal interval
-            of the share, shape (quantiles,).
-
+    ``windows`` contains the shares with the fresh and the lasting part of their errors.
+    ``is_enough`` states, for each quantile, whether every window has enough reports for a normal
+    interval, shape (quantiles,).
     """
 
     windows: Windows

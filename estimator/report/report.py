@@ -83,12 +83,8 @@ def make_report(
 ) -> EstimateReport:
     """Estimate the selected tallies that the registry defines, and list the skipped tallies.
 
-    Args:
-        registry: the definitions of the metrics.
-        tallies: the tallies, in any order.
-        selection: the windows and metrics to cover.
-        request: the figures to compute for each tally.
-        advance: a function that is called with the number of tallies completed since the last call.
+    ``request`` contains the figures to compute. ``advance`` is called with the number of tallies
+    completed since the last call.
 
     Raises:
         RequestError: if a requested range, text or bound for all installations cannot be estimated.

@@ -110,14 +110,8 @@ Places = Sequence[int] | NDArray[np.intp]
 class Sums(NamedTuple):
     """Weighted sums of figures over windows, shape (sums, figures).
 
-    A sum is NaN if a window lacks the figure.
-
-    Attributes:
-        estimates: the sums.
-        errors: the standard errors of the sums.
-        down: the distances from the estimates to the lower ends of their 95% intervals.
-        up: the distances from the estimates to the upper ends.
-
+    A sum is NaN if a window lacks the figure. ``down`` and ``up`` are the distances from the
+    estimates to the ends of the 95% intervals.
     """
 
     estimates: Floats
@@ -139,13 +133,10 @@ class Sums(NamedTuple):
     ) -> Figures:
         """Return the estimate and interval of one sum for each figure.
 
-        Args:
-            like: figures with the labels of the result.
-            place: the index of one sum for all figures. Alternatively, two lists: the index of each
-                figure's sum and the index of its column.
-            ends: the smallest and the largest possible figure.
-            more: further columns of the result, such as p-values.
-
+        ``like`` contains the labels of the result. ``place`` is the index of one sum for all
+        figures, or two lists: the index of each figure's sum and of its column. ``ends`` are the
+        smallest and the largest possible figure. ``more`` contains further columns, such as
+        p-values.
         """
         estimate, error, down, up = (each[place] for each in self)
         is_known = np.isfinite(estimate)

@@ -83,15 +83,10 @@ def apart(registry: Registry) -> Registry:
 
 
 class FormerMetric(NamedTuple):
-    """A former metric as a separate metric.
+    """A former metric as a separate metric, with a sentence on its releases and changes.
 
-    Attributes:
-        metric: the definition. The name contains the edition, such as
-            ``theme[edition=3594a67b84d8]``. The purpose includes ``relation``. All strata of the
-            former metric are counted together.
-        relation: a sentence on the releases that ask the former metric, and on how the metric has
-            changed since.
-
+    The name of the metric contains the edition, such as ``theme[edition=3594a67b84d8]``. The
+    purpose includes ``relation``. All strata of the former metric are counted together.
     """
 
     metric: Metric
@@ -298,18 +293,11 @@ def with_participation(
     """Return estimates with the number of participating devices.
 
     On request, also return bounds on the figures of all installations. Strata get no bounds,
-    because the number of installations in a stratum is unknown.
+    because the number of installations in a stratum is unknown. If several releases of the app
+    answered, only metrics that all of these releases ask unchanged determine the number of devices.
 
-    Args:
-        estimates: the estimates of the registry's metrics and of their strata. If several releases
-            of the app answered, only metrics that all of these releases ask unchanged determine the
-            number of devices.
-        registry: the original registry, not the result of `apart`.
-        request: the number of installations, and the share of asked devices if known.
-
-    Raises:
-        RequestError: if there are fewer installations than reports.
-
+    ``estimates`` includes strata. ``registry`` is the original registry, not the result of `apart`.
+    Raise `RequestError` if there are fewer installations than reports.
     """
     every = list(estimates)
     _check_enough(every, registry, request)

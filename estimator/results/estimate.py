@@ -22,13 +22,8 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """The base class of the immutable records in reports.
 
     In JSON, a field has its own name unless its description says otherwise. A field with its
-    default value is omitted.
-
-    Attributes:
-        schema_number: the number of the record's schema, written as the first field of its JSON.
-            None if the schema has no number.
-        unwritten: the names of the fields that are never written to JSON.
-
+    default value is omitted. ``schema_number`` is the first field of the JSON, if the schema has a
+    number. Fields in ``unwritten`` are never written.
     """
 
     schema_number: ClassVar[int | None] = None
@@ -300,12 +295,8 @@ class Scale:
     """A scale for the mean of answers. This base class uses the answers themselves.
 
     The methods convert a mean on the scale to a figure in the unit of the answers, and back. In
-    this base class, both are equal.
-
-    Attributes:
-        is_relative: whether an error on the scale is a relative error of 1 + the figure, as for
-            logarithms.
-
+    this base class, both are equal. If ``is_relative``, an error on the scale is a relative error
+    of 1 + the figure, as for logarithms.
     """
 
     is_relative: ClassVar[bool] = False

@@ -50,10 +50,8 @@ class Request:
     Attributes:
         simultaneous: whether the 95% confidence applies to all intervals of a tally together,
             instead of to each.
-        covariance: whether to compute the covariance of the shares.
         central_delta: the delta of central epsilons. The central epsilon of a tally applies to an
             observer who sees no single reports. None for no central epsilons.
-        pool: whether to also compute the figures of all windows of a metric together.
         joint: whether to compute shares within groups and differences for a pair of metrics.
         fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
         clusters: whether to find clusters of answers, for numbers, counts, scales and pairs of
@@ -63,7 +61,6 @@ class Request:
         candidates: the texts with requested shares, for metrics about texts.
         finds_texts: whether to find texts, for metrics about texts. If not, only the requested
             texts have shares.
-        highlights: whether to select the figures that a table or a page shows first.
         installs: the number of all installations, whether or not they report. This number
             determines bounds on the figures of all installations. None for no bounds.
         asked: the share of devices that are asked in a window. None to compute the share from the

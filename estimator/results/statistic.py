@@ -150,12 +150,8 @@ class Statistic:
     """One kind of figure, with its names and its properties in each output format.
 
     Attributes:
-        description: the description of the statistic in the CSV reference.
         title: the title of the figures on the page. For a pair of metrics, ``{0}`` and ``{1}`` are
             their names.
-        label: the function that turns a figure's label into the name that people read.
-        cell: the function that turns a figure's label into its cell in CSV.
-        is_share: whether the figures are shares, from 0 to 1.
         headline: a priority. A metric's statistic with the highest priority has the main figure. A
             statistic with priority 0 never has the main figure.
         lead: the function that returns the position of the main figure.
@@ -166,14 +162,11 @@ class Statistic:
             if the terminal does not show the statistic.
         most_lines: the maximum number of figures on the terminal, the largest first. 0 for no
             maximum.
-        in_table: whether the terminal's ``--verbose`` table has a line for each figure.
-        on_page: whether the page has a table of the figures.
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
         chart: the chart on the page, besides the chart over time. None for no chart.
         drawn_first: a priority. The page shows the metric's chart with the highest priority, and
             collapses the others.
-        is_mean: whether the statistic is the mean of all answers.
         of_sets: whether the answers are sets of values, with shares that do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
@@ -195,7 +188,6 @@ class Statistic:
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
         pooled: the name of the statistic over all windows together. Empty if the statistic is not
             pooled.
-        scale: the scale for the mean of answers.
 
     """
 

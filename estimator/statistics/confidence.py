@@ -123,17 +123,12 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
     """Return, for each count, the success probability at which `binomial_tail` is ``tail``.
 
-    The results are quantiles of beta distributions. Bisection finds them to the last bit and rounds
-    them down. scipy's betaincinv is faster, but wrong for some counts of 10**8 or more reports, and
-    slow near 2**53 reports. For example, scipy 1.17.1 returns a probability with a tail of 1 for
-    1,000 of 10**9 reports and a tail of 0.025. With few reports, the bisection starts from scipy's
-    result.
+    ``reports`` is at least 1, and ``tail`` is above 0 and at most 0.5. The results are quantiles of
+    beta distributions. Bisection finds the results to the last bit and rounds down.
 
-    Args:
-        counts: the counts, each from 0 to ``reports``.
-        reports: n, the number of trials, at least 1.
-        tail: the probability of the tail, above 0 and at most 0.5.
-
+    scipy's betaincinv is faster, but wrong for some counts of 10**8 or more reports, and slow near
+    2**53 reports. For example, scipy 1.17.1 returns a probability with a tail of 1 for 1,000 of
+    10**9 reports and a tail of 0.025. With few reports, the bisection starts from scipy's result.
     """
     below, above = np.zeros(np.shape(counts)), counts / reports
     successes = np.maximum(counts, 1)
@@ -177,12 +172,6 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
     For example, 2,000 devices have reported, and each device reports with probability 0.4. The
     interval is for the number of devices. The ends of the interval follow from exact binomial tails
     (as in Clopper & Pearson 1934). Each end is wrong with a probability of at most ``miss``.
-
-    Args:
-        successes: the number of successes.
-        probability: the success probability of one trial, above 0 and at most 1.
-        miss: the error probability of each end, above 0.
-
     """
     if probability == 1:
         return successes, successes

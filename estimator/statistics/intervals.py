@@ -77,12 +77,9 @@ by at most one part in 10**7 of the range.
 def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats:
     """Return the betting interval of each distribution's mean, shape (draws, 2).
 
-    Args:
-        values: all possible numbers, shape (m,).
-        counts: how often each number was drawn, shape (draws, m), at least one number per row. Each
-            row is a sample from another distribution.
-        family: the number of intervals that must be simultaneously valid with 95% confidence.
-
+    ``values`` contains all possible numbers, shape (m,). ``counts`` is how often each number was
+    drawn, shape (draws, m), with at least one number per row. Each row is a sample from another
+    distribution. The 95% confidence applies to ``family`` intervals together.
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
     seen = np.argsort(counts == 0, axis=1, kind="stable")[:, :most_seen]
@@ -96,14 +93,10 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
 def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """Return betting intervals of ratios of two means, within 0..1.
 
-    The low ends and the high ends each have shape (ratios,). The ratio is r if the mean of
-    (numerator - r * denominator) is 0, so the gamblers bet on this mean.
-
-    Args:
-        numerators: all possible values of the numerators, shape (ratios, m).
-        denominators: the values of the denominators, shape (ratios, m), with positive means.
-        counts: how often each value was drawn, shape (m,). At least one count is above 0.
-
+    The low ends and the high ends each have shape (ratios,). ``numerators`` and ``denominators``
+    contain all possible values, shape (ratios, m). ``counts`` is how often each value was drawn,
+    shape (m,). The ratio is r if the mean of (numerator - r * denominator) is 0, so the gamblers
+    bet on this mean. The denominators must have positive means.
     """
     middle = np.clip((numerators @ counts) / (denominators @ counts), 0.0, 1.0)
     numerators, denominators = (np.concatenate([scores, -scores]) for scores in (numerators, denominators))
@@ -179,12 +172,9 @@ _Number = TypeVar("_Number", float, Floats)
 def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
     """Return the lower and upper ends of the intervals for the probabilities of many counts.
 
-    Args:
-        counts: the counts, each from 0 to ``reports``, shape (..., k).
-        reports: n, the number of reports. If n is 0, every interval is 0..1.
-        family: the number of intervals that must be simultaneously valid with 95% confidence. If
-            ``family`` is 1, each interval is the result of `binomial_interval`.
-
+    ``counts`` are from 0 to ``reports``, shape (..., k). If there are no reports, every interval is
+    0..1. The 95% confidence applies to ``family`` intervals together. If ``family`` is 1, each
+    interval is the result of `binomial_interval`.
     """
     low, high = np.zeros(counts.shape), np.ones(counts.shape)
     trials = np.broadcast_to(reports, counts.shape)
@@ -297,7 +287,7 @@ def score_intervals(
         own: the mean squared score of a report from a device with the value.
         other: the largest mean squared score of a report from a device with another value.
         reports: n, the number of reports.
-        family: the number of intervals that must be simultaneously valid with 95% confidence.
+        family: the number of intervals with a joint confidence of 95%.
 
     """
     return _solved(shares, own, other, z_of(family) ** 2 / reports)

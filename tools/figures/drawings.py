@@ -39,13 +39,9 @@ PERCENT: Final = 4
 
 
 class Asked(NamedTuple):
-    """The answers of a thousand people, and their results.
+    """The answers of a thousand people, and the estimated share of yes.
 
-    Attributes:
-        answers: each person's answer, 1 for yes.
-        sent: for each person, the answer that the device reports, 1 for yes.
-        keep: the probability that a device reports the true answer.
-
+    ``sent`` contains the reported answers, 1 for yes. ``keep`` is the probability of a true report.
     """
 
     answers: list[int]

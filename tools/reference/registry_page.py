@@ -20,12 +20,9 @@ from tools.reference.markdown import table
 class Key(NamedTuple):
     """Facts about a key in addition to the schema.
 
-    Attributes:
-        default: the value if the key is left out, as TOML, or an explanation in parentheses.
-        example: a line of TOML.
-        beside: the other lines of a complete example of the table, besides ``COMMON``.
-        values: the allowed values in Markdown, if the schema's own description is too long.
-
+    ``default`` is TOML, or an explanation in parentheses. ``beside`` contains the other lines of a
+    complete example of the table, besides ``COMMON``. ``values`` describes the allowed values if
+    the schema's own description is too long.
     """
 
     default: str

@@ -128,12 +128,9 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
 class WordedConclusion:
     """A conclusion on one metric, in words.
 
-    Attributes:
-        code: ``changed``, ``perhaps``, ``same`` or ``unknown``.
-        brief: a few words for the overview. Empty if nothing can be compared.
-        words: one or two sentences with the evidence.
-        sentence: a sentence for the card, shorter than ``words``.
-
+    ``code`` is ``changed``, ``perhaps``, ``same`` or ``unknown``. ``brief`` is for the overview,
+    ``sentence`` for the card, and ``words`` has the evidence. ``brief`` and ``sentence`` are empty
+    if nothing can be compared.
     """
 
     code: str
@@ -233,10 +230,8 @@ def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | Non
 class Headline:
     """A figure in large type, or a conclusion if there is no figure to show.
 
-    Attributes:
-        figure: the figure with its unit, or empty if unknown.
-        about: a phrase on the meaning of the figure, or on why it is unknown.
-
+    ``figure`` and ``interval`` are empty if unknown. ``about`` is a phrase on the meaning of the
+    figure, or on why it is unknown.
     """
 
     figure: str

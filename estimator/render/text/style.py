@@ -64,14 +64,7 @@ ALL_SIGNS: Final = f"±…“”{MINUS}{EIGHTHS}"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The style of a table: its width, colors and characters.
-
-    Attributes:
-        width: the width of a line, in columns.
-        is_colored: whether the table may contain escape sequences for colors and bold text.
-        is_ascii: whether the table must consist of ASCII alone.
-
-    """
+    """The style of a table: its width in columns, and whether colors and non-ASCII are allowed."""
 
     width: int = LEAST_WIDTH
     is_colored: bool = False
