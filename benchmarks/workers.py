@@ -18,7 +18,7 @@ ROUNDS = 4
 UPLOADS = 1500
 CORES = 4
 """The cores for two workers, the store and the senders. With fewer cores, two workers are no faster
-than one.
+than one worker.
 """
 
 GOAL = 1.7
@@ -98,7 +98,7 @@ def _busy_s(collector: RunningCollector) -> float:
 
 
 def _scaling(measured: float, would: float) -> str:
-    """Return a text on the throughput of two workers, divided by that of one.
+    """Return a text on the throughput of two workers, divided by that of one worker.
 
     With too few cores, this ratio is computed from processor times instead.
     """

@@ -1,7 +1,7 @@
 """Fetches tallies from a collector over HTTP. No other module of the estimator imports urllib.
 
-The secret of a read key comes from the environment or a file. Every user of the machine can read a
-command line, so the secret never comes from there.
+The secret of a read key comes from the environment or a file. The command line cannot contain the
+secret, because every user of the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def _too_slow(collector: str) -> CollectorDownError:
 
 
 def _instant(text: str | None) -> datetime | None:
-    """Parse an instant with a time zone (RFC 3339). Return None if it is missing or invalid."""
+    """Parse an instant with a time zone (RFC 3339). Return None if missing or invalid."""
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)

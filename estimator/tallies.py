@@ -100,8 +100,8 @@ class Tally:
         reports: the number of reports, which is the sum of the counts.
         counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of these
             symbols, in the same order.
-        symbols: the symbols with reports, in rising order, if the collector left out the others.
-            Otherwise None.
+        symbols: the symbols with reports, in rising order, if the collector left out symbols
+            without reports, else None.
 
     """
 
@@ -198,7 +198,7 @@ class Extent:
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
-        """Add one tally. ``counts`` is its number of counts plus its number of listed symbols.
+        """Add one tally. ``counts`` includes the counts and the listed symbols of the tally.
 
         Raise `TalliesError` if a limit is exceeded.
         """

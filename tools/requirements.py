@@ -32,8 +32,8 @@ GLIBC: Final = 36
 """The minor version of glibc in the images (Debian 12). Wheels for older versions also run."""
 
 OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
-"""Requirements of older releases of Python 3.11, such as Debian's. pip misses them because it
-resolves for this machine's release of Python.
+"""Requirements of older releases of Python 3.11, such as Debian's. pip misses these requirements,
+because pip resolves for this machine's release of Python.
 """
 
 HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"

@@ -37,10 +37,11 @@ AGAIN: Final = 6
 """The number of intervals with the lowest coverage that are measured again, per kind of figure."""
 
 TIMES_AGAIN: Final = 10
-"""The number of tallies in the second measurement, divided by the number in the first."""
+"""The number of tallies in the second measurement, divided by the number in the first measurement.
+"""
 
 TIMES_AT_LAST: Final = 100
-"""The number of tallies in a third measurement, divided by the number in the first.
+"""The number of tallies in a third measurement, divided by the number in the first measurement.
 
 The lowest of many coverages may be low by chance. If the lowest coverage seems too low, new tallies
 decide.

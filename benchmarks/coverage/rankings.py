@@ -88,7 +88,7 @@ def held_by(
 def area(of_no: Floats, of_yes: Floats) -> float:
     """Return the AUC: how often a yes is at a higher step than a no. Ties count one half.
 
-    The arguments are the shares of the steps among people with no and with yes.
+    ``of_no`` and ``of_yes`` are the shares of the steps among people with no and with yes.
     """
     below = np.cumsum(of_no) - of_no / 2
     return float(of_yes @ below)

@@ -63,7 +63,7 @@ def pair(channel: str, inputs: int, epsilon: float) -> tuple[Any, Callable[[], A
 def probabilities(channel: str, inputs: int, epsilon: float) -> tuple[float, float] | None:
     """Return two probabilities: that a report supports the device's value, and any other value.
 
-    Return None if these two do not determine the channel.
+    Return None if these two probabilities do not determine the channel.
     """
     odds = math.exp(epsilon)
     return {"GRR": (odds / (odds + inputs - 1), 1 / (odds + inputs - 1)), "OUE": (0.5, 1 / (odds + 1))}.get(channel)

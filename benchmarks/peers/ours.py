@@ -44,10 +44,7 @@ def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
 
 
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:
-    """Return estimated shares that are at least 0 and add up to 1.
-
-    Of all such shares, the estimator chooses the shares with the smallest expected squared error.
-    """
+    """Return the shares with the smallest expected squared error, at least 0 and with sum 1."""
     reports = int(counts.sum())
     return shrunken_shares(inverse.shares(counts, reports), inverse.standard_errors(counts, reports))
 

@@ -61,7 +61,7 @@ each tally takes twice as long.
 class Histogram:
     """The bins of a number, and the probability of each symbol for the answers in each bin.
 
-    If each input of the channel is one answer, each bin is one answer too. Counts are an example.
+    If each input of the channel is one answer, each bin is also one answer. Counts are an example.
     Otherwise, the inputs are points of a grid, and each bin lies between two neighboring points.
     The device rounds an answer at random to one end of its bin. The nearer end is more likely than
     the other end. If answers are spread evenly over a bin, the device rounds half of the answers up

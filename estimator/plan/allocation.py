@@ -121,7 +121,7 @@ class AnswersInWindow(Record, frozen=True):
 
 
 class Allocation(Record, frozen=True):
-    """The recommended epsilons for the metrics of a registry, and the present ones."""
+    """The recommended and the present epsilons for the metrics of a registry."""
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
@@ -161,18 +161,10 @@ def allocate(
 ) -> Allocation:
     """Return the epsilons that minimize the largest ratio of error to target (see the module).
 
-    Args:
-        text: the registry's TOML.
-        total_nanos: the total epsilon of a device's reports in a window of the budget, in
-            billionths.
-        target_errors: the target standard error of each metric. Metrics that are not listed keep
-            their epsilons.
-        devices: the number of devices.
-        name: the name of the registry's file, for the patch.
-
-    Raises:
-        PlanError: if the total exceeds a ceiling, or if nothing can be allocated.
-
+    ``text`` is the registry's TOML, and ``name`` its file's name in the patch. ``total_nanos`` is
+    the total epsilon of a device's reports in a window of the budget, in billionths. Metrics
+    without an entry in ``target_errors`` keep their epsilons. Raise `PlanError` if the total
+    exceeds a ceiling, or if nothing can be allocated.
     """
     candidates = Candidates.from_toml(text)
     registry = candidates.registry

@@ -46,13 +46,14 @@ def unit_variance(metric: Metric) -> float:
 
 
 def usual_variance(metric: Metric) -> float:
-    """Return the variance of a metric's figure from a single report, if all shares are equal.
+    """Return the variance of a metric's figure from a single report, in squared units.
 
-    For a mean, the population is the worst one. The variance is in squared units.
-
+    For shares, all shares are assumed to be equal. For a mean, the worst population is assumed.
     ``mechanism = "auto"`` minimizes this variance, because this variance decreases continuously
-    with epsilon. The worst-case variance of a share jumps at some epsilons. At these epsilons, the
-    best design changes between one that favors rare values and one that favors common values.
+    with epsilon.
+
+    The worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
+    changes between one that favors rare values and one that favors common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -76,8 +77,8 @@ def reports_needed(variance: float, error: float) -> int:
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """The normal quantile of 0.9. A difference between strata must be detected in 9 of 10 cases.
 
-For shares, 8 of 10 cases are enough. For strata, 9 of 10 are required, because people who compare
-two releases also act on the absence of a difference.
+For shares, 8 of 10 cases are enough. For strata, 9 of 10 cases are required, because people who
+compare two releases also act on the absence of a difference.
 """
 
 

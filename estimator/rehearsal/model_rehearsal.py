@@ -48,7 +48,7 @@ FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back for the test. Both labels must occur among them."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""An arbitrary time. A rehearsal has no windows, but a tally needs one."""
+"""An arbitrary time, because a rehearsal has no windows, but a tally needs a window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,8 +235,7 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The first number of devices that a search tries. Even simple models need more devices than this.
-"""
+"""The first number of devices that a search tries. Even simple models need more devices."""
 
 MOST_DEVICES: Final = 10**7
 """The maximum number of devices. A simulation of their reports takes minutes."""

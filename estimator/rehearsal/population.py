@@ -265,7 +265,7 @@ _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
-    """Return the true value of each figure that has one.
+    """Return the true value of each figure with a known true value.
 
     ``weights`` are the numbers or shares of devices with each answer.
     """

@@ -27,8 +27,8 @@ class Digest(NamedTuple):
     """The parts of a digest.
 
     Attributes:
-        more: a line on the metrics that are left out, and where to find them. Empty if all are
-            shown.
+        more: a line on the metrics that are left out, and where to find them. Empty if all metrics
+            are shown.
         participation: a sentence on the devices that the figures describe.
 
     """

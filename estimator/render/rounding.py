@@ -82,8 +82,8 @@ class Rounded:
     Attributes:
         estimate: the estimate, moved to the nearer end if it lies outside its interval. Empty if
             unknown.
-        decimals: the number of decimals of all four texts.
-        power: the power of ten by which all four numbers are multiplied.
+        decimals: the number of decimals of all texts.
+        power: the power of ten by which all numbers are multiplied.
         possible: the smallest and the largest possible number. None if unknown.
 
     """
@@ -343,8 +343,8 @@ def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
 def bar_ends(group: FigureGroup) -> Ends | None:
     """Return the ends of the scale of bars, or None if the figures have no bars.
 
-    The ends are the smallest and the largest possible number. If these are unknown, and there is
-    one figure per value or coordinate, the scale is symmetric around 0.
+    The ends are the smallest and the largest possible number. If the possible numbers are unknown,
+    and there is one figure per value or coordinate, the scale is symmetric around 0.
     """
     if group.ends is not None or not group.about.by_value:
         return group.ends

@@ -6,7 +6,7 @@ population changed.
 **Shapes.** Every figure is tested for three shapes of a change. Each shape is a weighted sum of the
 windows' figures. The weights add up to 0.
 
-* The last window minus the first.
+* The difference between the last window and the first window.
 * A trend: the rise of a straight line through all windows. The line is fitted by least squares,
   weighted by the numbers of reports. Weights from estimated errors would be correlated with the
   estimates.

@@ -9,9 +9,9 @@ symbols.
 Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all digits,
 these figures reveal no more about n than k reveals. The reason is that for each n that is rounded
 to k, every tally of k reports is the rounded form of some tally of n reports.
-`tests/exact/test_rounded_tallies.py` checks this for all small tallies. The rounded tally has fewer
-reports and wider intervals than the original tally. The wider intervals contain the true value at
-least as often.
+`tests/exact/test_rounded_tallies.py` checks this claim for all small tallies. The rounded tally has
+fewer reports and wider intervals than the original tally. The wider intervals contain the true
+value at least as often.
 
 Further rules:
 

@@ -39,7 +39,7 @@ over the windows with negative weights. For a step, these are the quantiles of t
 earlier answers. Each quantile has a 97.5% interval. Both intervals together contain the true values
 at least 95% of the time, even if the same people answered (Bonferroni).
 
-**Unchanged quantiles.** The share above the threshold can change although the quantile does not.
+**Unchanged quantiles.** The share above the threshold can change while the quantile stays the same.
 For example, if 62% and later 70% of the answers are 0, the share of answers above 0 falls, but the
 median remains 0. The p-value is therefore 1 unless the interval of the reported change lies on the
 same side of 0 as the change of the tested share.

@@ -204,8 +204,7 @@ def _sorted_out(
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
     """Raise `TalliesError` if a report on the tallies would have too many numbers for the memory.
 
-    Even a small file of tallies can cause this. A metric with a million values has a million
-    shares.
+    Even a small file of tallies can exceed the limit.
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
     every = sum(len(tallies) * numbers[name] for name, tallies in of_metrics.items())

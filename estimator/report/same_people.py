@@ -37,9 +37,9 @@ Let the two windows have m and n reports, with m at most n. If everyone in the f
 in the second, the covariance of the windows' means is the covariance of x and y divided by n.
 Otherwise, the covariance of the means is closer to 0 than this quotient. The covariance of the
 means is therefore not below any of the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and
--(1-a)·(1-b)/m. Multiply one of the four by the two windows' weights, and sum over all pairs of a
-window with a positive weight and one with a negative weight. The result is a product of two sums. O
-is the smallest absolute value of the four products.
+-(1-a)·(1-b)/m. Multiply one of the four numbers by the two windows' weights, and sum over all pairs
+of a window with a positive weight and a window with a negative weight. The result is a product of
+two sums. O is the smallest absolute value of the four products.
 
 * O is not valid for a mean or share within a group, because people may join or leave the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. Each window has

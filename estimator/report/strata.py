@@ -28,7 +28,8 @@ installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. The dista
 increases as p decreases. The bounds therefore use the lower end of the interval of p, and both ends
 of the interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and
 76%. The bounds can miss the figure of all installations only if the interval of x misses x, or if D
-is below its interval. D is below its interval in at most one of a thousand tallies.
+is below its interval in at most one in a thousand tallies. D is below its interval in at most one
+of a thousand tallies.
 """
 
 from __future__ import annotations
@@ -167,8 +168,8 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 def _added(first: Tally, second: Tally) -> Tally:
     """Return the sum of two tallies of one metric and window.
 
-    If both tallies have a count for every symbol, the sum does too. Otherwise, only the symbols in
-    either tally have counts.
+    If both tallies have a count for every symbol, the sum also has a count for every symbol.
+    Otherwise, only the symbols in either tally have counts.
     """
     closed, reports = first.closed and second.closed, first.reports + second.reports
     if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):

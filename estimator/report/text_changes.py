@@ -17,7 +17,7 @@ usually have different cells. The other groups contradict the first group if the
 common. If groups contradict each other about a named text in any window, the text's p-value is 1.
 The false-alarm probability is therefore at most 5%, except if a named text shares a cell with an
 unnamed text and the groups do not contradict each other. For lists of texts, a cell on a line with
-two cells of a list has an error of the same kind, but a smaller one.
+two cells of a list causes a smaller error of the same kind.
 
 **The error.** A device draws its group anew for every report, so each window uses the reports of
 different people. If n reports are used, the selection of people contributes a variance of p (1 - p)
@@ -35,7 +35,7 @@ distance that is significant among `FARTHEST_FAMILY` comparisons.
 that noise or chance increased in one of the windows. A valid test would have to allow for all texts
 that the search could have found. A valid test would also need the share of every found text in all
 windows. A window's archived report contains only the texts found in this window. Texts that the
-registry approves for publication were usually found in reports, too. Approved texts are tested only
+registry approves for publication were usually also found in reports. Approved texts are tested only
 if the analyst names them.
 """
 

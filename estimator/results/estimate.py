@@ -295,8 +295,8 @@ class Scale:
     """A scale for the mean of answers. This base class uses the answers themselves.
 
     The methods convert a mean on the scale to a figure in the unit of the answers, and back. In
-    this base class, both are equal. If ``is_relative``, an error on the scale is a relative error
-    of 1 + the figure, as for logarithms.
+    this base class, the mean and the figure are equal. If ``is_relative``, an error on the scale is
+    a relative error of 1 + the figure, as for logarithms.
     """
 
     is_relative: ClassVar[bool] = False

@@ -49,7 +49,7 @@ class Request:
 
     Attributes:
         simultaneous: whether the 95% confidence applies to all intervals of a tally together,
-            instead of to each.
+            instead of to each interval.
         central_delta: the delta of central epsilons. The central epsilon of a tally applies to an
             observer who sees no single reports. None for no central epsilons.
         joint: whether to compute shares within groups and differences for a pair of metrics.

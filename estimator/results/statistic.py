@@ -233,7 +233,7 @@ class Statistic:
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
-        """Return the name of a figure. For a pair of answers, return the name of each."""
+        """Return the name of a figure. For a pair of answers, return the names of both answers."""
         return parts(value) if self.label is label_of else self.label(value)
 
 

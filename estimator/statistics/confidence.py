@@ -90,8 +90,8 @@ def z_of(family: float) -> float:
 
 
 PAIR: Final = 2
-"""The number of values of a metric such as yes or no. Only one of its two shares is compared,
-because they add up to 1 and change by the same amount.
+"""The number of values of a metric such as yes or no. The two shares add up to 1 and change by the
+same amount, so only one share is compared.
 """
 
 
@@ -189,7 +189,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
 def _first(holds: Callable[[int], bool], least: int) -> int:
     """Return the smallest number from ``least`` on that meets a condition.
 
-    All larger numbers must meet the condition too.
+    All larger numbers must also meet the condition.
     """
     step = 1
     while not holds(least + step - 1):

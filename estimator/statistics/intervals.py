@@ -24,8 +24,8 @@ the number of all other reports.
 **The mean of bounded numbers**, such as the scores of reports, has two kinds of intervals.
 `score_intervals` returns a generalization of Wilson's interval. `betting_intervals` returns
 intervals that are valid for every distribution of the numbers (Waudby-Smith & Ramdas 2024,
-"Estimating means of bounded random variables by betting", section 4.4: fixed stakes, a mixture of
-them, and hedging by a bet to either side). The idea of betting intervals:
+"Estimating means of bounded random variables by betting", section 4.4). The idea of betting
+intervals:
 
 * A gambler claims that the mean is larger than m, and bets a stake on each number. The wealth grows
   if the number is above m, and shrinks if the number is below m.

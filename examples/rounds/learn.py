@@ -1,7 +1,7 @@
 """Learns a logistic regression in rounds, from gradients that devices report privately.
 
 `features_of` and `gradient_of` run on the device. `next_theta` runs on the analyst's machine.
-`play` runs all three for the people of the health example. `play` draws reports from the
+`play` runs all three functions for the people of the health example. `play` draws reports from the
 mechanism's distribution and simulates no devices:
 
     .venv/bin/python -m examples.rounds.learn

@@ -32,7 +32,7 @@ YES: Final = 300
 """The number of people with the true answer yes in the drawing."""
 
 LAST_ROW: Final = range(PEOPLE - COLUMNS, PEOPLE)
-"""The people in the last row of the grid. The arrow from one answer starts there."""
+"""The people in the last row of the grid. The arrow from one answer starts in this row."""
 
 PERCENT: Final = 4
 """The length of one percent in the drawing of the estimate, in pixels."""

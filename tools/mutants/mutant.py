@@ -79,7 +79,7 @@ class TextReplacer(Operator):  # type: ignore[misc] # cosmic-ray has no types
 
     @classmethod
     def examples(cls) -> Sequence[object]:
-        """Return no examples, because the tests contain some."""
+        """Return no examples, because the tests contain examples."""
         return ()
 
 

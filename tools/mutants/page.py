@@ -86,9 +86,9 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
 
 
 def difference(right: str, wrong: str) -> tuple[str, str]:
-    """Return the differing words of a line and its mutant, with one more word on either side.
+    """Return the differing words of a line and its mutant, with one word more on either side.
 
-    If only a few words precede the differing words, return these words, too.
+    If only a few words precede the differing words, also return these preceding words.
 
     Example:
         >>> difference("if a < b and c:", "if a < b or c:")

@@ -23,8 +23,8 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon, no table is needed. The one-bit mechanism has at most 1 + epsilon**2 / 6
-times the minimum variance, which is less than 0.6% more.
+"""Up to this epsilon, no table is needed. The one-bit mechanism exceeds the minimum variance by a
+factor of at most 1 + epsilon**2 / 6. This excess is less than 0.6%.
 """
 
 GREATEST: Final = 8.0
@@ -152,7 +152,7 @@ def _least_variance(epsilon: float) -> float:
 
 
 def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
-    """Return the value of the first pair with an epsilon of at least the given one."""
+    """Return the value of the first pair with an epsilon of at least ``epsilon``."""
     return next(value for most, value in rows if epsilon <= most)
 
 

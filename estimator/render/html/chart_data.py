@@ -97,8 +97,8 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
     """Yield the statistics that the page shows for one window.
 
     All windows of a metric with reports have the same statistics. The only exception is a model in
-    a window with too few reports to learn from, which has none. ``positions`` are the positions of
-    the shown values among all values.
+    a window with too few reports, which has no statistics. ``positions`` are the positions of the
+    shown values among all values.
     """
     for group in estimated.groups:
         if group.about.on_page:
@@ -199,8 +199,8 @@ class Drawing(NamedTuple):
 
     Attributes:
         chart: the name of the chart in the page's script.
-        group: the position of the chart's statistic in ``MetricData.groups``. 0 if the chart draws
-            none of these.
+        group: the position of the chart's statistic in ``MetricData.groups``. If the chart draws no
+            such statistic, 0.
 
     """
 
@@ -362,7 +362,7 @@ def _charted(estimated: MetricEstimate, chart: Chart) -> FigureGroup | None:
 
 
 def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTracks] | tuple[None, None]:
-    """Return the histogram and the distribution function of each window, or None for both."""
+    """Return the histogram and the distribution function of each window, or (None, None)."""
     bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
     if bins is None or band is None:
         return None, None

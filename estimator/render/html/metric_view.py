@@ -45,8 +45,8 @@ MOST_PLACES: Final = 50_000
 """The maximum number of windows on a page, added up over all metrics. Fifty metrics with a thousand
 days each fit.
 
-For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For more
-values, a window takes more.
+For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For a
+category with more values, a window takes more than 330 bytes.
 """
 
 REPORTS: Final = "Reports"
@@ -65,7 +65,8 @@ class MetricView:
         preliminary: whether the window that is shown first is still open.
         also: further headlines of the window that is shown first, such as the median.
         warnings: sentences that warn readers against unjustified conclusions.
-        left_out: a phrase on the number of values that are not shown. Empty if all are shown.
+        left_out: a phrase on the number of values that are not shown. Empty if all values are
+            shown.
         joint: the view of a pair of metrics. None for other metrics.
         changes: the label, the unit and the change of every figure that was tested for changes, the
             clearest change first.
@@ -148,15 +149,10 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 ) -> MetricView:
     """Return the view of one metric.
 
-    Args:
-        metric: the definition of the metric.
-        windows: the estimates of the metric in chronological order, at least one.
-        calendar: all windows of the same kind on the page.
-        highlight: the results that are shown first.
-        effects: the differences between public strata, clearest first. Only effects in the window
-            that is shown first are used.
-        titles: the titles of all metrics by name, for pairs of metrics.
-
+    ``windows`` are the estimates of the metric in chronological order, at least one. ``calendar``
+    contains all windows of the same kind on the page. ``effects`` are the differences between
+    public strata, clearest first. ``titles`` are the titles of all metrics by name, for pairs of
+    metrics.
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
     shown = with_titles(shown, titles)

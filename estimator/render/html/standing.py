@@ -62,7 +62,7 @@ class ListedMetric(NamedTuple):
 
 
 def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
-    """Return the newest windows of each kind that fit on a page. Gaps take space, too."""
+    """Return the newest windows of each kind that fit on a page. Gaps count as windows."""
     most = min(MOST_WINDOWS, MOST_PLACES // (len(WindowKind) * max(1, len(apart(registry).metrics))))
     of_kinds = {kind: [window for window in windows if window.kind is kind] for kind in WindowKind}
     last = {kind: max(of_kind, key=lambda window: window.starts_at) for kind, of_kind in of_kinds.items() if of_kind}

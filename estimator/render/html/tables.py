@@ -40,11 +40,11 @@ from estimator.words import joined, label_of, short
 MOST_OUTCOMES = 4
 """The maximum number of columns of shares that fit on a phone and on paper.
 
-On both, the cells of a table with more columns are stacked.
+On a phone and on paper, a table with more columns has stacked cells.
 """
 
 MOST_DIFFERENCES = 20
-"""The maximum number of differences in the table, clearest first. JSON and CSV contain all."""
+"""The maximum number of differences in the table, clearest first. JSON and CSV have no limit."""
 
 MOST_TEXTS: Final = 200
 """The maximum number of texts in a list on the page."""
