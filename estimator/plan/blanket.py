@@ -54,9 +54,9 @@ in *neither*, plus r times the number in *both*. For x = e^epsilon, the sum of a
 function f has a closed form, and is decreasing and convex in G. The code computes f only at a few
 values of G, the *nodes*. Between two nodes, f lies below the chord. The chord lies below the
 geometric interpolation times e^(L^2 / 8), where L is the difference of log f at the nodes
-(Hoeffding 1963, lemma 1). For any t, this bounds the maximum of f(g) e^(t g) between the nodes. E
-f(G) is at most this maximum times E e^(-t G). The second factor is the power of a simple sum. With
-an approximately optimal t, the bound is nearly exact.
+(Hoeffding 1963, lemma 1). For any t, this inequality bounds the maximum of f(g) e^(t g) between the
+nodes. E f(G) is at most this maximum times E e^(-t G). The second factor is the power of a simple
+sum. With an approximately optimal t, the bound is nearly exact.
 
 Binomial distributions are bounded with floats. Each function states whether it rounds up or down.
 """

@@ -1,4 +1,4 @@
-"""Tests of which figures of a metric changed over its closed windows, and since when.
+"""Tests that find the changed figures of a metric, and the window of each change.
 
 The people in each window are a sample from a population. The tests ask whether the figures of this
 population changed.
@@ -20,10 +20,10 @@ confidence like a normal interval. With ``--with simultaneous``, intervals and p
 are conservative.
 
 **Correction.** A report tests many figures together, and some would appear to change by chance
-alone. P-values are therefore corrected (Bonferroni). All metrics have the same weight. A metric
-divides its weight equally among its values. Each value divides its part equally among the three
-shapes. The shape "step" divides its part among the possible windows. With a probability of at most
-5%, any unchanged figure has a corrected p-value of 0.05 or less.
+alone. P-values are therefore corrected by Holm's weighted method. All metrics have the same weight.
+A metric divides its weight equally among its values. Each value divides its part equally among the
+three shapes. The shape "step" divides its part among the possible windows (Bonferroni). With a
+probability of at most 5%, any unchanged figure has a corrected p-value of 0.05 or less.
 
 **Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
 p-values of 0.05 or less, the verdict follows the best-fitting shape, by least squares. For a trend,

@@ -27,9 +27,8 @@ of the participating installations, with possible values between m and M. The fi
 installations is then between p·x + (1 - p)·m and p·x + (1 - p)·M. The distance between the limits
 increases as p decreases. The bounds therefore use the lower end of the interval of p, and both ends
 of the interval of x. For example, if p is 0.4 and a share x is 30% to 40%, the bounds are 12% and
-76%. The bounds can miss the figure of all installations only if the interval of x misses x, or if D
-is below its interval in at most one in a thousand tallies. D is below its interval in at most one
-of a thousand tallies.
+76%. The bounds can miss the figure of all installations in two cases: if the interval of x misses
+x, or if D is below its interval. The second case happens in at most one of a thousand tallies.
 """
 
 from __future__ import annotations

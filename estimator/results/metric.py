@@ -197,7 +197,7 @@ class TakingPart(Figure, frozen=True, kw_only=True):
 
 
 class AmongAll(Record, Figured, frozen=True, kw_only=True):
-    """Bounds on the figures of all installations, for any answers of unreported installations.
+    """Bounds on the figures of all installations, including installations without a report.
 
     A bound is an interval without an estimate. Only some of the metric's figures have bounds.
     """
