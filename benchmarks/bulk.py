@@ -56,7 +56,7 @@ def measure_bulk() -> str:
 def worker() -> Iterator[tuple[int, int]]:
     """Run a collector that accepts batches from a relay.
 
-    Yield its port, and the process id of its worker.
+    Yield the collector's port, and the process id of the worker.
     """
     with (
         tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder,

@@ -119,7 +119,7 @@ def rate(registry: Registry, port: int) -> float:
 def ours(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
     """Run the collector with an additional route for empty POSTs.
 
-    Yield its port, and the process id of its worker.
+    Yield the collector's port, and the process id of the worker.
     """
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.server", "serve", "--registry", str(REGISTRY)]

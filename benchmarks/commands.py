@@ -1,4 +1,4 @@
-"""The delay of a program's start by telemetry: the SDK's import, and one command of an app.
+"""The delay that telemetry adds to a program's start: the import and one command of an app.
 
 The import is compared with the imports of other telemetry libraries. All times are processor times.
 Processor times depend least on other work of the machine, and exclude waiting for a slow disk.

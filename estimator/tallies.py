@@ -36,7 +36,7 @@ INT64: Final = "q"
 """The type code of arrays of 64-bit integers. These arrays store counts in little memory."""
 
 MOST_BYTES: Final = 2**32
-"""The maximum number of bytes in a response or a file. Reading this number takes about a minute,
+"""The maximum number of bytes in a response or a file. Reading the maximum takes about a minute,
 and only one line at a time is in memory.
 """
 

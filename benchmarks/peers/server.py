@@ -37,7 +37,7 @@ CHANNELS: dict[str, dict[int, tuple[tuple[str, int, int], ...]]] = {
 """The measurements, by peer and by number of values.
 
 Each entry is a channel, the number of reports, and the number of different reports. The different
-reports are repeated until there are enough.
+reports are repeated up to the number of reports.
 """
 
 

@@ -194,7 +194,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the probability that a random person with yes scores higher than one with no.
+    """Return the probability that a random person with yes outscores a random person with no.
 
     A pair of equal scores counts one half. Both labels must occur.
     """
@@ -235,7 +235,7 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
 
 
 FEWEST_DEVICES: Final = 1000
-"""The first number of devices that a search tries. Even simple models need more devices."""
+"""The first number of devices that a search tries."""
 
 MOST_DEVICES: Final = 10**7
 """The maximum number of devices. A simulation of their reports takes minutes."""
@@ -248,7 +248,8 @@ smallest number to within 9%.
 """
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
-"""The maximum number of rehearsals in a search. Each has a different number of devices."""
+"""The maximum number of rehearsals in a search. Each rehearsal has a different number of devices.
+"""
 
 DIGITS: Final = 2
 """Searches round numbers of devices up to this number of significant digits."""

@@ -250,7 +250,7 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Better clipping ranges for the mean, or () if there are none."""
+        """Clipping ranges that are better for the mean than the present range, or ()."""
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 

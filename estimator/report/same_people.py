@@ -321,7 +321,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances to both ends of intervals, divided by those in normal intervals."""
+    """Return the distances to both ends of intervals, divided by the normal distances."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 

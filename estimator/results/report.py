@@ -28,8 +28,8 @@ JSON and CSV contain all pairs.
 """
 
 TOO_FAR: Final = 0.1
-"""The page warns if the half-width of an interval exceeds this fraction of the range. Such an
-interval hardly distinguishes a share of one half from one third.
+"""The page warns if the half-width of an interval exceeds this fraction of the range. An interval
+of this width hardly distinguishes a share of one half from a share of one third.
 """
 
 SCHEMA: Final = 1

@@ -155,7 +155,7 @@ class Record:
         return sorted(tests & self._seconds.keys(), key=lambda test: (self._seconds[test], test))
 
     def _affordable(self, tests: Iterable[str]) -> list[str]:
-        """Return the first of these tests, within the limits on seconds and files."""
+        """Return the first tests, within the limits on seconds and files."""
         chosen: list[str] = []
         files, seconds = set[str](), 0.0
         for test in tests:

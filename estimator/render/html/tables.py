@@ -299,8 +299,8 @@ def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[in
 def effects_table(effects: Sequence[Effect]) -> Extra:
     """Return the table of pairs of strata, each with the figure that differs most clearly.
 
-    ``effects`` has at least one entry, one per pair of strata in one window, in the order of the
-    rows.
+    ``effects`` has one entry per pair of strata in one window, in the order of the rows. At least
+    one pair is required.
     """
     return Extra(
         title="Differences between strata",

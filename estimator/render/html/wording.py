@@ -180,8 +180,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return the label, unit and change of every tested figure, the clearest change first.
 
-    The change of a figure that changed or may have changed is its clearest change. Other figures
-    get the difference between the last window and the first.
+    For a changed or perhaps changed figure, the change is the clearest one. For other figures, the
+    change is the difference between the last window and the first.
     """
     if changes is None:
         return []
