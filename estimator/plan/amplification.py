@@ -72,7 +72,13 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return two epsilons: one that is too small for the delta, and a slightly larger valid one."""
+    """Return two epsilons: one that is too small for the delta, and a slightly larger valid one.
+
+    ``at_zero`` is the delta at epsilon 0, which must exceed ``delta``. The logarithm of delta is
+    nearly linear in the square of epsilon. The search therefore uses false position (the Illinois
+    method, Dowell & Jarratt 1971, "A modified regula falsi method"). Bisection needs two to three
+    times the steps.
+    """
     target = math.log(max(delta, UNDERFLOW))
     short, enough = 0.0, shuffled.blanket.local_epsilon
     excess, lack = math.log(at_zero) - target, math.log(UNDERFLOW) - target - 1
@@ -119,7 +125,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
     Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem assumes a sample
     of fixed size, drawn without replacement, and data sets that differ in one answer. The theorem
-    applies if each device tosses a secret coin with a probability that does not depend on the
+    applies here if each device tosses a secret coin with a probability that does not depend on the
     answers. All sets of selected devices of the same size are then equally likely.
     """
     if not 0 <= rate <= 1:
