@@ -233,7 +233,11 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
 
 def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
-    """Return the last closed window with reports, else the last with reports, else the last."""
+    """Return the window to show first.
+
+    This window is the last closed window with reports, else the last window with reports, else the
+    last window.
+    """
     with_reports = [window for window in windows if window.reports]
     closed = [window for window in with_reports if window.closed]
     return [*windows[-1:], *with_reports[-1:], *closed[-1:]][-1]

@@ -2,8 +2,8 @@
 
 On request, the report states the privacy loss from publishing its tallies, for each tally and for
 all tallies of a window together. The loss is larger for a tally of few reports than for a tally of
-many. A metric with public strata has one tally per stratum, and each device is counted in only one
-stratum. The metric's loss is therefore the loss of its smallest stratum.
+many reports. A metric with public strata has one tally per stratum, and each device is counted in
+only one stratum. The metric's loss is therefore the loss of its smallest stratum.
 """
 
 from __future__ import annotations

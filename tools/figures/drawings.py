@@ -70,7 +70,7 @@ def asked() -> Asked:
 
 
 def overview() -> str:
-    """Return the drawing of the way of answers from devices into a report."""
+    """Return the drawing of answers on their way from devices into a report."""
     drawn = Canvas(920, 320, "One person's yes becomes no; a thousand of them become a bar with an interval")
     known = asked()
     shown = percent(known.estimate, known.low, known.high, figures=1)

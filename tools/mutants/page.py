@@ -35,7 +35,7 @@ def wilson(killed: int, number: int) -> tuple[float, float]:
 
 
 def package(file: str) -> str:
-    """Return the table row that counts a file's mutants."""
+    """Return the name of the table row that counts a file's mutants."""
     parts = Path(file).parts
     return "/".join(parts[:2] if parts[1] in {"protocol", "ledger", "store"} or "." not in parts[1] else parts[:1])
 

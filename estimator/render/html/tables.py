@@ -72,8 +72,7 @@ class JointView:
     Attributes:
         names: the name of the metric that defines the groups, and of the metric that is compared.
         groups: the shares within each group. Empty if the second metric is a number, because the
-            figures then include the groups' means. Empty if the second metric is a number, because
-            its figures include the groups' means.
+            figures then include the groups' means.
         independence: a sentence on whether the two metrics are associated. Empty if the second
             metric is a number.
         clearest: all comparisons, the clearest first.
