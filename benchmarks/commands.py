@@ -22,7 +22,7 @@ ROUNDS: Final = 15
 MOST_RATIO: Final = 1.6
 WANTED_MS: Final = 60
 REFERENCE_S: Final = 0.9
-"""The seconds for 10^7 additions on the reference machine. Their number converts the goal to other
+"""The seconds for 10^7 additions on the reference machine. This number converts the goal to other
 machines.
 """
 

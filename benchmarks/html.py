@@ -198,8 +198,8 @@ def write_every_kind(page: Path) -> tuple[float, float]:
     """Write a page with every kind of metric.
 
     Return the seconds to estimate one histogram, and to write the page. Each metric is estimated in
-    only one window. The other windows repeat its figures, because the time of other estimates is
-    not measured here.
+    only one window. The other windows repeat the figures of this window, because the time of other
+    estimates is not measured here.
     """
     registry = Registry.parse(every_kind())
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))

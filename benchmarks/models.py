@@ -4,7 +4,7 @@ Each of several splits holds back a different quarter of all people for the test
 from the other three quarters with replacement. More devices therefore only reduce the noise. The
 range of a feature goes from the 2nd to the 98th percentile of the data set.
 
-The simulation is faster than single reports:
+The simulation does not draw single reports:
 
 * For products (the mechanism ``rotated-axes``), normal noise with the mechanism's variance is added
   to 128 blocks of reports.

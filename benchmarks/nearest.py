@@ -13,7 +13,7 @@ from tests.support.devices.definitions import NEAREST, Toml, registry_text
 SIZES = ((16, 64), (128, 64), (256, 256), (1024, 64))
 """The numbers of prototypes, each with the length of their vectors.
 
-A registry may have at most the last two sizes.
+The last two sizes are the largest that a registry may have.
 """
 
 SEED = 1

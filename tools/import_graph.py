@@ -22,7 +22,7 @@ ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("client_sdk", "collector", "estimator")
 
 IMPORTING_CALLS: Final = {"import_module", "__import__"}
-"""Functions with a module's name as the first argument. They import this module."""
+"""Functions that import the module named in the first argument."""
 
 ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
 """The pattern of a text that names a callable, such as ``package.module:function``."""

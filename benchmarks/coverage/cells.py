@@ -24,8 +24,8 @@ class Cell(NamedTuple):
     """A setting and a population for a coverage measurement.
 
     ``setting`` is the mechanism, epsilon and number of reports, in words. ``held`` takes a number
-    of tallies and a generator. It returns whether each interval contained the true value, shape
-    (draws, intervals).
+    of tallies and a generator. The function returns whether each interval contained the true value,
+    shape (draws, intervals).
     """
 
     setting: str

@@ -215,8 +215,8 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
     * Two thresholds lie as close to the median as possible, one on each side. The shares of answers
       above these two thresholds still differ clearly from one half.
     * A third threshold lies on the side with the longer part of the range. The share above this
-      threshold is three times as far from one half. It limits the median even if the nearer
-      threshold on this side is inconclusive.
+      threshold is three times as far from one half. The third threshold limits the median even if
+      the nearer threshold on this side is inconclusive.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:

@@ -6,5 +6,5 @@ higher band. Each symbol has a score, and the mean of the reported scores is the
 
 The *worst variance* of a channel is the largest variance of a report's score for any answer. A
 table states, for one epsilon, the width of the band and the steps by which it slides. The scores
-follow from this table. The worst variance is as small as possible.
+follow from this table. A table has the smallest possible worst variance.
 """

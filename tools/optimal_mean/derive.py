@@ -34,8 +34,8 @@ LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
 """Pairs of an epsilon and a ratio. Up to this epsilon, the worst variance may be at most this ratio
 times the minimum.
 
-The minimum is over channels with sliding bands. It exceeds the minimum over all channels by 0.1% to
-0.7%, according to linear programs.
+The minimum is over channels with sliding bands. According to linear programs, this minimum exceeds
+the minimum over all channels by 0.1% to 0.7%.
 """
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))

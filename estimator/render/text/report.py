@@ -211,7 +211,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield advice on thresholds that would enclose the median more closely than today's."""
+    """Yield advice on new thresholds that would enclose the median more closely than now."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
