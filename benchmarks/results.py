@@ -12,7 +12,6 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
 
 
 NONE = "none"
-"""The content of a table's cell that has no figure."""
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -117,7 +117,7 @@ def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Gen
 
 
 def _another(signs: Floats, generator: np.random.Generator) -> Floats:
-    """Return, for each row of signs, a random row among all other rows of signs."""
+    """Return a random different row for each row of signs. All are equally likely."""
     bits = signs.shape[1]
     flips = generator.integers(1, 2**bits, size=len(signs))
     flipped = flips[:, np.newaxis] >> np.arange(bits) & 1

@@ -78,7 +78,8 @@ def listed() -> str:
 def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the side of the true share on which each interval lies.
 
-    0 means that the interval contains the share. 1 means above the share, and -1 below.
+    0 means that the interval contains the share. 1 means that it lies above the share, and -1 below
+    the share.
     """
     population = random_strings(seed=seed)
     survey = Survey.asked(population, setting.epsilon, cells=setting.cells)

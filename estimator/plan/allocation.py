@@ -67,9 +67,7 @@ HIGHEST: Final = 2.0**64
 """The largest ratio of error to target that the search considers. The smallest is 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
-"""The number of bisection steps. This number of steps determines the ratio to the last bit of a
-float.
-"""
+"""The number of bisection steps, which determine the ratio to the last bit of a float."""
 
 RESOLVED: Final = 2.0**-100
 """The least noise that a curve assumes, as a fraction of a metric's variance. This minimum prevents

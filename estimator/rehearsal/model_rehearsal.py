@@ -13,7 +13,7 @@ replacement, from the rows of all other people. Additional devices reduce the no
 remain the same. The result therefore measures the effect of noise, not the benefit of additional
 people.
 
-`devices_for` finds the smallest number of devices with an acceptable loss of AUC.
+`devices_for` finds the smallest number of devices with an acceptable loss.
 """
 
 from __future__ import annotations
@@ -55,11 +55,8 @@ UNIX_EPOCH_S: Final = 0.0
 class People:
     """True answers for a model with a yes/no label. Each label must occur for two people.
 
-    Attributes:
-        answers: the answers as an app would record them.
-        groups: the number of each row's person, from 0, shape (rows,). All rows of a person are
-            held back together.
-
+    ``groups`` contains the number of each row's person, from 0, shape (rows,). All rows of a person
+    are held back together.
     """
 
     answers: Sequence[dict[str, object]]
@@ -204,18 +201,12 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of linear regressions on true answers, without privacy.
-
-    Each round holds back some people for the test.
-    """
+    """Return the mean AUC of linear regressions on true answers, over all rounds."""
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC of each round without privacy.
-
-    With the same seed, the same people are held back as in `rehearse_model`.
-    """
+    """Return the AUC of each round without privacy, with the same test as `rehearse_model`."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):
@@ -259,11 +250,7 @@ DIGITS: Final = 2
 class Loss:
     """The loss of AUC that privacy causes with a given number of devices.
 
-    Attributes:
-        rehearsal: the rehearsal with this number of devices.
-        losses: for each round, the AUC without privacy minus the AUC with privacy, on the same
-            people.
-
+    ``losses`` contains, for each round, the AUC without privacy minus the AUC with privacy.
     """
 
     rehearsal: ModelRehearsal

@@ -26,11 +26,7 @@ WITH_CHANGE: Final = ("changed", "perhaps")
 class Digest(NamedTuple):
     """The parts of a digest.
 
-    Attributes:
-        more: a line on the metrics that are left out, and where to find them. Empty if all metrics
-            are shown.
-        participation: a sentence on the devices that the figures describe.
-
+    ``more`` is a line on the metrics that are left out. It is empty if all metrics are shown.
     """
 
     heading: str

@@ -191,4 +191,3 @@ def _is_skipped(node: NodeOrLeaf) -> bool:
 OPERATORS: Final = {name: OperatorProvider()[name]() for name in OperatorProvider() if name not in NEEDS_ARGUMENTS} | {
     "TextReplacer": TextReplacer()
 }
-"""All operators by name."""

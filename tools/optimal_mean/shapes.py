@@ -11,9 +11,8 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A channel with sliding bands: one band of likelier symbols for each of several answers.
-
-    ``odds`` is e**epsilon.
+    """A channel with sliding bands: one band of likelier symbols per answer. ``odds`` is
+    e**epsilon.
     """
 
     odds: float

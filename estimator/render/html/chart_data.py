@@ -70,10 +70,7 @@ Steps = list[list[int | None]]
 class ShownGroup:
     """The figures of one statistic, such as shares, that the page shows for one window.
 
-    Attributes:
-        group: all figures of the statistic.
-        labels: the labels of the shown figures, equal in every window of a metric.
-
+    ``labels`` are equal in every window of a metric.
     """
 
     group: FigureGroup
@@ -197,11 +194,8 @@ class JointTracks(Tracks, frozen=True, kw_only=True):
 class Drawing(NamedTuple):
     """A chart of one window.
 
-    Attributes:
-        chart: the name of the chart in the page's script.
-        group: the position of the chart's statistic in ``MetricData.groups``. If the chart draws no
-            such statistic, 0.
-
+    ``chart`` is the name of the chart in the page's script. ``group`` is the position of the
+    chart's statistic in ``MetricData.groups``, or 0 without such a statistic.
     """
 
     chart: str

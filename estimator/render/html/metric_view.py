@@ -249,13 +249,7 @@ def _end(metric: Metric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A small chart of a figure over time.
-
-    Attributes:
-        line: the SVG path of the estimates, with a gap for each missing estimate.
-        band: the SVG path of the intervals.
-
-    """
+    """The SVG paths of a figure over time and of its intervals. Missing estimates leave gaps."""
 
     line: str
     band: str

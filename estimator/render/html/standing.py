@@ -33,12 +33,9 @@ OPEN_WINDOWS: Final = 7
 
 
 class DevicesOverTime(NamedTuple):
-    """The approximate number of participating devices in each window of one kind.
+    """The approximate number of participating devices in each window of one kind, newest first.
 
-    Attributes:
-        spark: a small chart of the numbers. None if there is only one window.
-        rows: the name of each window and its approximate number of devices, the newest first.
-
+    ``spark`` is None if there is only one window.
     """
 
     kind: WindowKind
@@ -49,11 +46,8 @@ class DevicesOverTime(NamedTuple):
 class ListedMetric(NamedTuple):
     """A line in the list of metrics on a public page.
 
-    Attributes:
-        window: how often devices report on the metric.
-        history: a sentence on the first and the last published window, and sentences on earlier
-            forms of the metric.
-
+    ``window`` is how often devices report. ``history`` contains sentences on the published windows,
+    and on earlier forms of the metric.
     """
 
     standing: StandingMetric

@@ -141,7 +141,6 @@ def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:
 
 
 PROOF_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": proofs_as_table, "json": as_json}
-"""The values of ``--format``. Every output ends with a line break."""
 
 
 def refusals(proof: ProvedStep) -> Iterator[str]:

@@ -89,7 +89,6 @@ ALLOCATION_FORMATS: Final[dict[str, Callable[..., str]]] = {
     "table": allocation_as_table,
     "json": as_json,
 }
-"""The values of ``--format`` if ``--allocate`` is given."""
 
 
 def _metric_lines(plan: MetricPlan) -> Iterator[str]:

@@ -83,7 +83,6 @@ def _auc(tried: TriedModel, rehearsed: RehearsedModel) -> str:
 
 
 MODEL_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": model_as_table, "json": as_json}
-"""The values of ``--format`` for the rehearsal of a model."""
 
 
 def _block(rehearsed: Rehearsed, style: Style) -> str:
