@@ -11,9 +11,7 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A channel with sliding bands: one band of likelier symbols per answer. ``odds`` is
-    e**epsilon.
-    """
+    """A channel with sliding bands, one per answer. ``odds`` is e**epsilon."""
 
     odds: float
     symbols: int
