@@ -274,7 +274,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
     """Return, for each estimate, the number of reports in its smallest nonempty stratum.
 
-    Without strata, this is the number of reports of the metric itself.
+    Without strata, the result is the number of reports of the metric itself.
     """
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 

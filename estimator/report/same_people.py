@@ -168,7 +168,7 @@ class Windows:
             half-widths of normal intervals. At least 1.
         up: the same ratios for the upper ends of the intervals.
         places: the numbers a and 1 - a of the module's docstring, for a mean answer a on a scale
-            from 0 to 1. Empty if the bound by O is not valid.
+            from 0 to 1. Empty if the bound O is not valid.
         width: the width of the figures' range.
 
     """

@@ -65,8 +65,8 @@ class Request:
             determines bounds on the figures of all installations. None for no bounds.
         asked: the share of devices that are asked in a window. None to compute the share from the
             schedule.
-        since: a window. Changes are then tested only between all earlier windows and this window
-            with all later windows. None for all tests of changes.
+        since: a window. Changes are then tested only between two groups: all earlier windows, and
+            this window with all later windows. None for all tests of changes.
 
     """
 
