@@ -1,11 +1,9 @@
-"""Access control by a collector's keys, which an access file lists.
+"""Access control by the keys in an access file.
 
-A key is an entry of the access file. It contains the SHA-256 digest of its secret, but not the
-secret itself, which only the key's holder has. Secrets are long and random (`new_secret`), so
-nobody can derive a secret from its digest. Several keys may have the same name. For example, the
-old and the new key have the same name while a secret is being replaced.
+The file contains the SHA-256 digest of each key's secret, not the secret itself. Several keys may
+have the same name, for example while a secret is being replaced.
 
-The file is parsed strictly, and a single error lists all of its mistakes.
+The parser is strict. A single error lists all mistakes in the file.
 """
 
 from __future__ import annotations
@@ -26,28 +24,21 @@ from collector.errors import ConfigError, require
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""The length of a secret in bytes.
-
-Nobody can guess 256 random bits. Therefore a digest that is fast to compute is secure.
-"""
+"""The length of a secret in bytes. Nobody can guess 256 random bits, so a fast digest is secure."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""The pattern of an access key's name. The name must be safe, because it appears in log lines and
-in the names of Redis keys.
-"""
+"""The pattern of a key's name. Names appear in log lines and in Redis keys."""
 
 NAME_RULE = "must have 1 to 64 characters: lowercase letters, digits, - and _, starting with a letter or digit"
 
 MAX_QUOTA = 10**12
-"""The maximum quota, in reports per UTC day. It allows a thousand reports from each of a billion
-devices.
-"""
+"""The maximum quota, in reports per UTC day."""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Role(StrEnum):
-    """The purpose of a key: to report, to read tallies, or to forward uploads of others."""
+    """The permission that a key gives."""
 
     UPLOAD = "upload"
     READ = "read"
@@ -60,13 +51,11 @@ class AccessKey:
 
     Attributes:
         name: the holder's name. Several keys may have the same name.
-        role: the purpose of the key.
         digest: the SHA-256 digest of the secret, 32 bytes.
-        quota: the total number of reports that all ``upload`` or ``relay`` keys with this name may
-            send per UTC day. None for no limit.
+        quota: the number of reports per UTC day that all ``upload`` and ``relay`` keys with this
+            name may send together. None for no limit.
         metrics: the metrics whose tallies a ``read`` key may read. None for all metrics.
         preliminary: whether a ``read`` key may read tallies of open windows.
-
     """
 
     name: str
@@ -77,7 +66,7 @@ class AccessKey:
     preliminary: bool = False
 
     def allowance(self, now_s: float) -> Allowance | None:
-        """Return the allowance for the UTC day that contains a time (Unix seconds), or None."""
+        """Return the allowance for the UTC day that contains a time (Unix seconds)."""
         if self.quota is None:
             return None
         return Allowance(self.name, self.quota, (int(now_s) // DAY_S + 1) * DAY_S)
@@ -89,23 +78,17 @@ class AccessKey:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """All keys of a collector.
+    """All keys of a collector, in the file's order.
 
     Attributes:
-        keys: the keys, in the file's order.
-        uploads_are_open: whether anybody may report. The access file must say so explicitly: the
-            absence of upload keys is not enough.
-
+        uploads_are_open: whether anybody may report. The access file must say so explicitly.
     """
 
     keys: tuple[AccessKey, ...]
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key that has this secret, or None if there is none.
-
-        The duration of the search does not reveal whether a key was found.
-        """
+        """Return the key with this secret. The search takes equally long for every secret."""
         digest = digest_of(secret)
         match = None
         for key in self.keys:
@@ -117,7 +100,7 @@ class Access:
 
     @classmethod
     def of_token(cls, token: str) -> Access:
-        """Return the permissions that apply if there is no access file.
+        """Return the permissions without an access file.
 
         Anybody may report, and the holder of one token may read all tallies.
         """
@@ -126,7 +109,7 @@ class Access:
 
 
 def new_secret() -> str:
-    """Return a new secret that contains only characters allowed in any header."""
+    """Return a new secret, in characters that are safe in a header."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
@@ -136,7 +119,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class Uploads(StrEnum):
-    """The clients that may report, either all clients or only holders of an upload key."""
+    """The clients that may report: all of them, or only holders of an upload key."""
 
     OPEN = "open"
     KEYS = "keys"
@@ -146,10 +129,9 @@ UPLOADS_RULE = (
     'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
     'report, or uploads = "keys" to accept uploads from relays only'
 )
-"""The error for a file that has no upload key and does not say who may report.
+"""The error for a file without an upload key that does not say who may report.
 
-If such a file let anyone report, an operator who removes the last upload key could open uploads to
-everybody by accident.
+Without this error, removing the last upload key could open uploads to everybody by accident.
 """
 
 
@@ -167,7 +149,6 @@ def load_access(path: Path) -> Access:
 
     Raises:
         ConfigError: if the file cannot be read or has mistakes. The message lists all mistakes.
-
     """
     try:
         return parse_access(path.read_text(encoding="utf-8"))
@@ -180,11 +161,10 @@ def load_access(path: Path) -> Access:
 
 
 def parse_access(text: str) -> Access:
-    """Read the text of an access file.
+    """Parse the text of an access file.
 
     Raises:
-        ConfigError: if the text has mistakes. The message lists all of them.
-
+        ConfigError: if the text has mistakes. The message lists all mistakes.
     """
     require(not text.startswith("\ufeff"), "begins with a byte order mark; save it as UTF-8 without one")
     try:
@@ -213,7 +193,7 @@ def parse_access(text: str) -> Access:
 
 
 def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey]) -> None:
-    """Record a mistake if the file does not say who may report, or if it contradicts itself."""
+    """Record a mistake if the file does not say who may report, or contradicts itself."""
     has_upload_key = any(key.role is Role.UPLOAD for key in keys)
     if uploads is None and not has_upload_key:
         top.mistake("uploads", UPLOADS_RULE)
@@ -222,10 +202,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 
 
 def _read_key(table: TomlTable) -> AccessKey:
-    """Read one key from its table.
-
-    Mistakes are recorded in the table. In the returned key, placeholders replace invalid values.
-    """
+    """Read one key. Placeholders replace invalid values, and the table records the mistakes."""
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):
         table.mistake("name", NAME_RULE)

@@ -30,19 +30,18 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds after which a client may retry if the store is down. A restart takes about as long."""
+"""Seconds after which a client may retry if the store is down. A restart takes this long."""
 
 FULL_RETRY_AFTER_S = 600
 """Seconds after which a client may retry if the store's memory is full.
 
-By then, remembered upload ids may have expired, or the operator may have added memory.
+By then, upload ids may have expired, or the operator may have added memory.
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The longest wait, in seconds, that is requested from a client whose key has used up its daily
-quota.
+"""The longest wait, in seconds, after a key has used up its daily quota.
 
-The client need not wait until the next day, because the operator may increase the quota earlier.
+The operator may increase the quota before the next day.
 """
 
 PREFLIGHT_MAX_AGE_S = 86_400
@@ -58,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoSessions(SessionInterface):
-    """Gives every request the same empty session, because devices have no sessions."""
+    """Gives every request the same empty session. Devices have no sessions."""
 
     _session = NullSession()
 
@@ -70,7 +69,7 @@ class NoSessions(SessionInterface):
 class Application(Flask):
     """A Flask application without hooks.
 
-    Looking up hooks for every request would take a tenth of the request's time.
+    Looking up hooks would take a tenth of a request's time.
     """
 
     session_interface = NoSessions()
@@ -103,13 +102,12 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 
     Args:
         served: returns the current definitions and keys, which may change while the service runs.
-        store: where uploads are counted.
+        store: the store that counts uploads.
         cors_origins: origins of web pages that may report.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
-        counters: counts requests for the metrics. The default is a new object, which nobody reads.
-
+        counters: counts requests for the metrics.
     """
     app = Application(__name__, static_folder=None)
     counters = counters or WorkerCounters()
@@ -185,7 +183,7 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
-"""The problem for each HTTP status with which the framework itself refuses a request."""
+"""The problem for each HTTP status with which Flask itself refuses a request."""
 
 
 if TYPE_CHECKING:
@@ -195,10 +193,9 @@ _NAMES = {(operation.method, operation.path): operation.name for operation in OP
 
 
 def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
-    """Wrap an application so that its requests are counted by operation and duration.
+    """Count an application's requests by operation and duration.
 
-    The duration includes the time for computing the body, because the whole body is returned at
-    once.
+    The duration includes the time for computing the body.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

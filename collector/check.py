@@ -1,7 +1,6 @@
 """Checks the registry, the access file and the store before a deployment.
 
-Each check yields results of one line. The checks do not change the files and the store. If a check
-writes something as a test, it also removes it.
+A check changes no file and no store. A check that writes a test key also removes it.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = 10**9
-"""The space, in bytes, that should be free on the disk in addition to twice the size of the store's
-files.
+"""Free disk space, in bytes, in addition to twice the size of the store's files.
 
 A rewrite of the append-only file needs space for a new file next to the old one.
 """
@@ -59,7 +57,7 @@ FORGETFUL = {
 }
 """Settings that keep a server from recording when uploads arrive.
 
-Each setting has a required value, and a consequence of any other value.
+Each has a required value, and the consequence of any other value.
 """
 
 
@@ -75,10 +73,8 @@ class CheckResult(NamedTuple):
     """The result of one check.
 
     Attributes:
-        level: the severity of the result.
         subject: a word that names what was checked.
-        text: the result and, if something is wrong, what to do.
-
+        text: the result and, after a problem, the remedy.
     """
 
     level: Level
@@ -87,13 +83,7 @@ class CheckResult(NamedTuple):
 
 
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for an access file.
-
-    Args:
-        path: the access file.
-        registry: the registry with which to compare the metrics in the file, or None.
-
-    """
+    """Yield the results for an access file. Its metrics should be in the registry, if given."""
     try:
         access = load_access(path)
     except ConfigError as error:
@@ -152,14 +142,9 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
 def check_store(
     opened: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
 ) -> Iterator[CheckResult]:
-    """Yield the results for a store. If a check fails, checks that depend on it are skipped.
+    """Yield the results for a store. After a failure, dependent checks are skipped.
 
-    Args:
-        opened: the store; it need not be prepared.
-        promise: how durably the store must be able to keep a report.
-        registry: the registry to serve, or None if it cannot be used.
-        grace_s: how long a window must accept reports after its end, in seconds.
-
+    The store need not be prepared.
     """
     store = opened.shards
     try:
@@ -189,7 +174,6 @@ def _written(store: Shards) -> CheckResult:
 
     Raises:
         StoreUnavailableError: if a shard does not accept the write.
-
     """
     numbers = range(store.number_of_new)
     store.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
@@ -233,15 +217,12 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names of the settings in FORGETFUL that do not have the required value.
-
-    Settings that do not exist on the server are left out.
-    """
+    """Return the settings in FORGETFUL that the server has, but without the required value."""
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 
 def _memory(used: Memory) -> CheckResult:
-    """Check whether a server has enough free memory. The limit is described in `Memory`."""
+    """Check whether a server has enough free memory."""
     if used.part >= FULL:
         return CheckResult(
             Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
@@ -252,12 +233,9 @@ def _memory(used: Memory) -> CheckResult:
 
 
 def _clocks(ahead_s: float) -> CheckResult:
-    """Check whether the clocks of the servers and of this machine agree.
+    """Check whether the servers' clocks agree with this machine's.
 
-    Args:
-        ahead_s: the largest difference, which is the number of seconds by which a server's clock is
-            ahead of this machine's. It is negative if the server's clock is behind.
-
+    ``ahead_s`` is the largest difference. A negative difference means that a server is behind.
     """
     if abs(ahead_s) >= APART_S:
         return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
@@ -267,23 +245,16 @@ def _clocks(ahead_s: float) -> CheckResult:
 
 
 def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
-    """Check whether one more window of every question fits into the servers' memory.
-
-    Args:
-        needed: the memory that the tallies of one window need.
-        free: the memory that each server has left, in bytes.
-
-    """
+    """Check whether one more window of every metric fits into the servers' free memory (bytes)."""
     if needed.needed_bytes > sum(free):
         return CheckResult(Level.FAILED, "room", needed.lack(sum(free), "are free"))
     return CheckResult(Level.OK, "room", str(needed))
 
 
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
-    """Return the memory that the tallies of all questions need for one window.
+    """Return the memory that the tallies of all metrics need for one window.
 
-    The memory depends on the number of shards. If there is no store yet, this is the number that a
-    new store would get.
+    Without a store, assume the number of shards of a new store.
     """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:

@@ -20,9 +20,8 @@ TOKEN = re.compile(r"[!-~]+")
 MIN_TOKEN = 16
 """The minimum number of characters of a secret that a person chooses.
 
-For instance, 16 random hex digits are 64 random bits. At a hundred thousand guesses a second over
-the network, finding them would take millions of years. Finding a word of three letters would take a
-fraction of a second.
+For instance, 16 random hex digits are 64 random bits. At a hundred thousand guesses per second,
+finding them would take millions of years.
 """
 
 MAX_PORT = 65_535
@@ -34,18 +33,15 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
 MAX_GRACE_S = 366 * DAY_S
-"""The longest grace period: a year.
-
-With a longer grace period, results would come too late to be useful.
-"""
+"""The longest grace period: a year. Results would otherwise come too late to be useful."""
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 
 DEFAULT_THREADS = 16
 """The default number of threads in a worker.
 
-A thread waits until the whole body of its request has arrived. If there is no proxy in front of the
-collector, as many slow senders as there are threads therefore block a worker.
+A thread waits until the whole body of its request has arrived. Without a proxy, slow senders could
+therefore occupy all threads.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
@@ -59,16 +55,12 @@ class CollectorConfig:
     """All settings of a collector.
 
     Attributes:
-        registry: the file that defines the questions.
-        host: the address to listen on.
-        port: the TCP port to listen on, from 1 to 65535.
+        registry: the file that defines the metrics.
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
-        redis_url: the URL of a Redis or Valkey server, which begins with ``redis://``,
-            ``rediss://`` or ``unix://``. None for the embedded store.
+        redis_url: the URL of a Redis or Valkey server. None for the embedded store.
         is_cluster: whether the server at ``redis_url`` is a node of a cluster.
         access_file: the file that lists the keys, or None.
-        read_token: the bearer token with which a client may read tallies. It is never empty. None
-            if there is an access file.
+        read_token: the bearer token for reading tallies. None if there is an access file.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: the minimum number of seconds between two snapshots of open windows. It
@@ -77,18 +69,15 @@ class CollectorConfig:
         copies: the number of replicas, from 1 to 5, that must have a report on disk before the
             report is acknowledged. It applies only if ``durability`` is ``replicated``.
         workers: the number of worker processes, from 1 to 64.
-        threads: the number of threads in each worker that handle requests, from 1 to 256.
-        log_format: the format of the lines on standard error.
-        renames_app: whether to serve a store that belongs to another app, because that app was
-            renamed to the registry's app.
+        threads: the number of request threads in each worker, from 1 to 256.
+        renames_app: whether to serve the store of an app that was renamed to the registry's app.
         allows_unknown_editions: whether to start even if devices report editions that neither the
             registry nor its history defines.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: the memory limit of the embedded store, or None for half of the
             machine's memory.
-        is_trial: whether this collector is for a trial. It then counts only reports of trials, uses
-            a separate store, and shows open windows at any time.
-
+        is_trial: whether to count only reports of trials, in a separate store, and to show open
+            windows at any time.
     """
 
     registry: Path
@@ -153,24 +142,18 @@ class CollectorConfig:
 
         Raises:
             RegistryError: if a file cannot be used.
-
         """
         registry = history.read(self.registry)
         return in_trial(registry) if self.is_trial else registry
 
     @property
     def promise(self) -> Promise:
-        """The promise that says where a report is stored before it is acknowledged."""
+        """How durably a report is stored before it is acknowledged."""
         return promised(self.durability, self.copies, self.redis_url)
 
 
 def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
-    """Refuse ports that do not exist, and equal ports for the service and its metrics.
-
-    Raises:
-        OptionError: if a port is refused. The message names the option.
-
-    """
+    """Refuse ports that do not exist, and equal ports for the service and its metrics."""
     metrics_port = None if metrics_bind is None else metrics_bind[1]
     for option, named in (("--bind", port), ("--metrics-bind", metrics_port)):
         if named is not None:
@@ -179,12 +162,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
-    """Refuse a memory limit with which the embedded store cannot work.
-
-    Raises:
-        OptionError: if there is no embedded store, or the limit is too low.
-
-    """
+    """Refuse a memory limit that is too low, or given without an embedded store."""
     require_option(
         store_memory_bytes is None or redis_url is None,
         "--store-memory is for the embedded store: set maxmemory on the server of --redis",
@@ -196,16 +174,7 @@ def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) 
 
 
 def require_long(secret: str | None, what: str) -> None:
-    """Refuse a secret that is short enough to be guessed.
-
-    Args:
-        secret: the secret, or None if there is none to check.
-        what: the name of the secret in the error message.
-
-    Raises:
-        ConfigError: if the secret is too short. The message says how to create another secret.
-
-    """
+    """Refuse a secret that is short enough to be guessed."""
     require(
         secret is None or len(secret) >= MIN_TOKEN,
         (
@@ -229,7 +198,6 @@ def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
 
     Raises:
         OptionError: if the text has another format.
-
     """
     host, _, port = text.rpartition(":")
     if not host or not PORT.fullmatch(port):
@@ -242,7 +210,6 @@ def parse_size(text: str, option: str) -> int:
 
     Raises:
         OptionError: if the text has another format.
-
     """
     match = SIZE.fullmatch(text)
     if match is None:

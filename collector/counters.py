@@ -1,22 +1,18 @@
 """The workers' counters: 64-bit integers in shared memory, with one row per worker.
 
-To count, a worker adds to an integer in shared memory. This needs no message and no system call. A
-worker owns its row as long as it lives. When the worker dies, its replacement continues in the same
-row. Therefore the sums never decrease, and there are never more rows than workers that ran at the
-same time.
+Counting needs no message and no system call. When a worker dies, its replacement continues in the
+same row. Therefore the sums never decrease.
 
-prometheus_client has a multiprocess mode for the same purpose, with three disadvantages:
+The multiprocess mode of prometheus_client has three disadvantages:
 
-* It uses a folder of files, which a killed collector leaves behind. The file of these counters has
-no name, so nothing is left behind.
-* It writes to sparse files. If the disk is full, counting kills the worker (SIGBUS). With this
-  module, such a worker continues to run, but is missing from the metrics.
+* A killed collector leaves a folder of files behind. The file of these counters has no name.
+* Its files are sparse. If the disk is full, counting kills the worker (SIGBUS). With this module,
+  the worker continues, but is missing from the metrics.
 * It takes 3.56 us per upload. This module takes 1.10 us.
 
 The counters count only uploads, perturbed reports and requests. No counter belongs to a symbol, a
-metric or a device. A relay uses the same counters. It counts an upload only when it has sent the
-upload's batch, or when it has given up the batch. Therefore its metrics reveal no more about the
-arrival time of an upload than the collector can see.
+metric or a device. A relay counts an upload only after it has sent the upload's batch or given it
+up. Its metrics therefore reveal no more about arrival times than the collector can see.
 """
 
 from __future__ import annotations
@@ -45,29 +41,22 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process keeps its row locked until it ends, for whatever reason. Another process can then
-    continue in this row. All processes inherit the open file, but a lock belongs to one process. A
-    process would lose its lock if it closed any of its descriptors of the file, so it keeps all of
-    them open.
+    A process keeps its row locked until it ends. Another process can then continue in this row. A
+    process would lose its lock if it closed any of its descriptors of the file, so all of them stay
+    open.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
-        """Use an existing file, or create a new file.
-
-        Args:
-            row_bytes: the number of bytes in a row. In the file, each row occupies whole pages.
-            descriptor: the file's descriptor, or None for a new file.
+        """Use the file with this descriptor, or a new file. Each row occupies whole pages.
 
         Raises:
             ConfigError: if no file can be created.
-
         """
         self._row_bytes = row_bytes
         self._stride = -(-row_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         self._descriptor = unlinked_file() if descriptor is None else descriptor
 
     def __reduce__(self) -> tuple[Callable[..., SharedCounters], tuple[Any, ...]]:
-        """Return a function and the arguments with which a new process recreates this object."""
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
@@ -75,7 +64,6 @@ class SharedCounters:
 
         Raises:
             OSError: if there is no space for a row.
-
         """
         for start in count(0, self._stride):
             with suppress(BlockingIOError, PermissionError):  # locked by another process; errors differ by system
@@ -103,7 +91,7 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""The upper bounds, in seconds, of the buckets in which requests are counted by their duration.
+"""The upper bounds, in seconds, of the histogram of request durations.
 
 The last bound is the time limit for a response of the store.
 """
@@ -120,8 +108,8 @@ ANSWERED, UNANSWERED = "answered", "unanswered"
 UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
 """Reasons why the uploads of a batch have no responses.
 
-The first means that the collector gave no valid response. The second means that it refused the
-relay key. The third means that no device was waiting any longer when the batch could be sent.
+UNAVAILABLE: the collector gave no valid response. REFUSED: the collector refused the relay key.
+ABANDONED: no device was waiting any longer.
 """
 
 LABELS: Mapping[str, tuple[str, ...]] = {
@@ -142,7 +130,7 @@ _CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
 _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
 """The number of integers in a histogram.
 
-There is one for each bucket, one for slower requests, and one for the sum of all durations in
+There is one per bucket, one for slower requests, and one for the sum of all durations in
 nanoseconds.
 """
 
@@ -164,10 +152,7 @@ class WorkerCounters:
     """The counters of one process, for all its threads."""
 
     def __init__(self, shared_counters: SharedCounters | None = None) -> None:
-        """Use a row that no living process owns.
-
-        Without shared counters, count only in this process's memory.
-        """
+        """Use a row that no living process owns. Without shared counters, use private memory."""
         self._lock = threading.Lock()
         self._cells = memoryview(_memory(shared_counters)).cast("q")
         self._cells[_PID] = os.getpid()
@@ -180,7 +165,7 @@ class WorkerCounters:
     def put(self, name: str, value: int) -> None:
         """Set a counter to its present value, which may be lower than before.
 
-        Only a service with one worker may call this, because `Totals` adds up all rows.
+        Only a service with one worker may call this method, because `Totals` adds up all rows.
         """
         with self._lock:
             self._cells[_CELL[name, ""]] = value
@@ -202,13 +187,7 @@ class WorkerCounters:
                     cells[_CELL[REPORTS, refusal]] += 1
 
     def observe(self, operation: str, elapsed_ns: int) -> None:
-        """Count a request.
-
-        Args:
-            operation: the operation's name.
-            elapsed_ns: how many nanoseconds the request took.
-
-        """
+        """Count a request of an operation, with its duration."""
         first = _HISTOGRAM.get(operation, _HISTOGRAM[OTHER])
         with self._lock:
             self._cells[first + bisect_left(_BUCKETS_NS, elapsed_ns)] += 1
@@ -233,9 +212,8 @@ class Totals:
         """Return the durations of an operation's requests.
 
         Returns:
-            The number of requests in each bucket and, at the end, of slower requests. The second
-            result is the sum of all durations in seconds.
-
+            The number of requests in each bucket and, at the end, of slower requests. Then the sum
+            of all durations in seconds.
         """
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
@@ -248,11 +226,10 @@ def worker_pids(shared_counters: SharedCounters) -> list[int]:
 
 
 def new_shared_counters() -> SharedCounters:
-    """Return new counters, which are shared by all processes that receive them.
+    """Return new counters. Processes that receive the object share them.
 
     Raises:
         ConfigError: if their file cannot be created.
-
     """
     return SharedCounters(_BYTES)
 

@@ -18,10 +18,7 @@ class StoreUnavailableError(HearsayError):
 
 
 class StoreFullError(StoreUnavailableError):
-    """The store's memory is full.
-
-    The upload was not counted, and all acknowledged reports are still stored.
-    """
+    """The store's memory is full. The upload was not counted. Nothing acknowledged is lost."""
 
 
 class QuotaExceededError(HearsayError):
@@ -29,44 +26,19 @@ class QuotaExceededError(HearsayError):
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence
-    """Raise `ConfigError` unless a setting can be used.
-
-    Args:
-        holds: whether the setting can be used.
-        problem: the error message if the setting cannot be used.
-
-    Raises:
-        ConfigError: if the setting cannot be used.
-
-    """
+    """Raise `ConfigError` with a problem's sentence, unless a setting can be used."""
     if not holds:
         raise ConfigError(problem)
 
 
 def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence
-    """Raise `OptionError` unless a command line is valid.
-
-    Args:
-        holds: whether the command line is valid.
-        problem: the error message if the command line is invalid.
-
-    Raises:
-        OptionError: if the command line is not valid.
-
-    """
+    """Raise `OptionError` with a problem's sentence, unless a command line is valid."""
     if not holds:
         raise OptionError(problem)
 
 
 def plural(number: int, singular: str, plural_form: str | None = None) -> str:
-    """Return a number with its noun, such as ``1 tally`` or ``2 tallies``.
-
-    Args:
-        number: the number of things.
-        singular: the noun.
-        plural_form: the plural of the noun, or None to add an s.
-
-    """
+    """Return a number with its noun, such as ``1 tally`` or ``2 tallies``. By default, add an s."""
     return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"
 
 

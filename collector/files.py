@@ -1,9 +1,4 @@
-"""Files that are replaced atomically, and files without a name.
-
-To replace a file, the new content is written to a second file next to it. The second file is synced
-to disk, and then renamed to the name of the first. A file without a name is shared by the processes
-that have it open. When they end, nothing of it remains on the disk.
-"""
+"""Files that are replaced atomically, and files without a name that processes share."""
 
 from __future__ import annotations
 
@@ -22,12 +17,10 @@ from collector.errors import ConfigError
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` on disk if the context ends without an error.
 
-    Only the owner can read the new file. If the path is a symbolic link, the link's target is
-    replaced.
+    Only the owner can read the new file. A symbolic link remains, and its target is replaced.
 
     Raises:
         ConfigError: if the file cannot be written.
-
     """
     target = path.resolve()
     if target.exists() and not target.is_file():  # a rename would replace a device by a file
@@ -60,11 +53,10 @@ def _put_on_disk(folder: Path) -> None:
 
 
 def unlinked_file() -> int:
-    """Return the descriptor of a new, empty file without a name.
+    """Return the descriptor of a new, empty file without a name. The file vanishes when closed.
 
     Raises:
         ConfigError: if no file can be created.
-
     """
     try:
         with tempfile.TemporaryFile() as file:

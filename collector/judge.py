@@ -1,10 +1,8 @@
-"""Judges an upload, which means to decide which reports are counted and why others are refused.
+"""Judges an upload: decides which reports are counted, and why others are refused. Without IO.
 
-This module does no IO. Even the time is an argument.
-
-All reports of a metric, edition and window share one decision, which is called a *ruling*. Windows
-and grace periods begin and end at whole seconds, so a ruling is valid for a whole second. It is
-computed once per second instead of once per report.
+All reports of a metric, edition and window share one decision, the *ruling*. Windows and grace
+periods begin and end at whole seconds. A ruling is therefore computed once per second instead of
+once per report.
 """
 
 from __future__ import annotations
@@ -20,21 +18,21 @@ from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 
 IDS_OUTLIVE_S = 86_400
-"""How long an upload's id is remembered after its last window has closed, in seconds. It is a day.
+"""How long an upload's id is remembered after its last window has closed, in seconds.
 
-If a response is lost just before the window closes, the device can still send the upload again and
-get the same verdict.
+If a response is lost just before the window closes, the device can send the upload again and get
+the same verdict.
 """
 
 CLOCKS_APART_S = 7 * 86_400
-"""The maximum difference, in seconds, between the clocks of two collectors on one store. It is a
-week.
+"""The maximum difference, in seconds, between the clocks of two collectors on one store.
 
-A device may send the same upload to two collectors. The store files the id of an upload under one
-of the upload's windows. The collector's clock determines which one. So that nothing is counted
-twice, the store searches for an id under every window that a clock within this difference may have
-chosen. An upload may name 256 windows, but the store searches only about thirty of them, because
-searching a window takes as long as counting a report.
+A device may send the same upload to two collectors. The store files an upload's id under one of the
+upload's windows, which depends on the collector's clock. To count nothing twice, the store searches
+for an id under every window that a clock within this difference may have chosen.
+
+The limit saves time, because searching a window takes as long as counting a report. Of 256 windows
+in an upload, the store searches only about thirty.
 """
 
 RULINGS = 4096
@@ -47,7 +45,6 @@ class TallyLabel(NamedTuple):
     Attributes:
         tally: the tally's name, METRIC:EDITION:WINDOW.
         symbols: the number of possible symbols. 0 for an unknown metric.
-
     """
 
     tally: str
@@ -63,10 +60,9 @@ class Allowance(NamedTuple):
     """The number of reports that one upload key or relay key may add until the end of a day.
 
     Attributes:
-        name: the owner of the allowance, which is the name of an upload key or a relay key.
-        limit: how many reports may be counted, at least 1.
-        expires_at: the end of the UTC day in Unix seconds, when the next allowance begins.
-
+        name: the name of the key.
+        limit: the maximum number of reports, at least 1.
+        expires_at: the end of the UTC day in Unix seconds.
     """
 
     name: str
@@ -75,7 +71,7 @@ class Allowance(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The decision on an upload, which is valid if the store has not counted the upload before.
+    """The decision on an upload, if the store has not counted the upload before.
 
     Attributes:
         upload: the upload's id.
@@ -83,15 +79,14 @@ class Judgement(NamedTuple):
         additions: the accepted reports of each tally. They map the index of a report in the upload
             to the report's symbol.
         refused: the reason for each refused report, by the index of the report, in ascending order.
-        ends: the ends, in Unix seconds, of the windows with which the upload's id may already be
-            stored. The latest end comes first. An earlier attempt to send the upload may have been
-            judged with another registry, and by a clock that differs by up to CLOCKS_APART_S.
+        ends: the ends, in Unix seconds, of the windows under which the upload's id may already be
+            stored, the latest first. Another registry, or a clock that differs by up to
+            CLOCKS_APART_S, may have judged an earlier attempt.
         latest_end: the latest end of a window with an accepted report, in Unix seconds. The id is
-            stored with this end. It is 0 if no report is accepted, because no id is then stored.
+            stored under this end. 0 if no report is accepted: no id is then stored.
         remember_until: the time at which the id expires, in Unix seconds. 0 if no report is
             accepted.
         allowance: the allowance to which the counted reports are charged, or None.
-
     """
 
     upload: str
@@ -104,7 +99,7 @@ class Judgement(NamedTuple):
     allowance: Allowance | None = None
 
     def without(self, closed: Collection[str]) -> Judgement:
-        """Return the judgement that follows if these windows no longer accept reports."""
+        """Return the judgement after these windows have closed."""
         kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
         late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
         refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
@@ -119,14 +114,14 @@ class _Ruling(NamedTuple):
     """The decision on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: the reason to refuse the reports whenever they arrive, or None.
+        refusal: the reason to refuse the reports at any time, or None.
         out_of_time: the reason to refuse the reports now because of their window, or None.
         label: the tally to which the reports are added if they are accepted.
         ends_at: the end of the window in Unix seconds.
-        may_have_id: whether the id of an upload with such a report may already be stored with this
-            window (see `Judgement.ends`).
-        remember_until: the time, in Unix seconds, at which an upload's id expires. It applies if
-            this window is the latest one of the upload's accepted reports.
+        may_have_id: whether an upload's id may already be stored under this window (see
+            `Judgement.ends`).
+        remember_until: the time, in Unix seconds, at which an upload's id expires if this is the
+            latest window of the accepted reports.
     """
 
     refusal: Refusal | None
@@ -142,16 +137,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The cached function that returns the rulings of one second, with the values that it uses.
-
-    Attributes:
-        registry: the definitions of the metrics.
-        once: all editions that collectors on this store have ever accepted.
-        now_s: the second, in Unix seconds.
-        grace_s: how long a window accepts reports after its end, in seconds.
-        rule: the function.
-
-    """
+    """The cached function that returns the rulings of one second, with the values that it uses."""
 
     registry: Registry
     once: frozenset[str]
@@ -173,11 +159,10 @@ def judge(
         registry: the definitions of the metrics, including former definitions.
         now_s: the current time (Unix seconds).
         grace_s: how long a window accepts reports after its end, in seconds.
-        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
-            the registry lacks a report's edition, the reason for the refusal depends on `once`. If
-            `once` contains the edition, the report comes from an older app, and otherwise from a
-            newer app.
-
+        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. An
+            edition that is missing from the registry comes from an older app if `once` contains the
+            edition, and otherwise from a newer app.
+        allowance: the allowance to which the counted reports are charged, or None.
     """
     return _judge(upload, _rules(registry, now_s, grace_s, once))
 

@@ -1,7 +1,7 @@
-"""The definitions and keys that the collector uses, and that may change while it runs.
+"""The definitions and keys that the collector uses. They may change while the collector runs.
 
-The main process reloads the access file when the file changes, and reloads all files on a signal.
-It shares the resulting definitions and keys with the workers.
+The main process reloads the access file when the file changes, and all files on a signal. The
+workers read the result from a shared file.
 """
 
 from __future__ import annotations
@@ -32,10 +32,7 @@ from collector.log import Event
 from collector.systemd import READY, notify, reloading
 
 LOOK_S = 1.0
-"""Seconds between two checks of the access file.
-
-A key that is removed from the file stops working within this time.
-"""
+"""Seconds between two checks of the access file. A removed key stops working within this time."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,13 +41,9 @@ _log = logging.getLogger(__name__)
 class Served:
     """The definitions and keys that are in use at one time.
 
-    This object is never changed. After a reload, another object replaces it.
-
     Attributes:
         registry: the definitions of the metrics, including former definitions.
-        access: the keys.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION.
-
     """
 
     registry: Registry
@@ -69,10 +62,10 @@ DIGEST_BYTES = 32
 class SharedState:
     """The latest `Served` object, which the main process shares with the workers.
 
-    The main process writes the object to a file without a name, and the workers read it from there.
-    All processes keep the file open. This has three advantages. Nobody can remove or replace the
-    file, workers that start later inherit it, and no process waits for another. The file begins
-    with a digest of the rest, so that a reader can detect that the main process is still writing.
+    The main process writes the object to a file without a name. Nobody can remove or replace the
+    file, workers that start later inherit the file, and no process waits for another. The file
+    begins with a digest of the rest. From the digest, a reader detects that the main process is
+    still writing.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -87,7 +80,6 @@ class SharedState:
 
         Raises:
             ConfigError: if no temporary file can be created or filled.
-
         """
         shared_state = cls(unlinked_file())
         try:
@@ -99,7 +91,6 @@ class SharedState:
         return shared_state
 
     def __reduce__(self) -> tuple[Callable[[Any], SharedState], tuple[Any]]:
-        """Return a function and its arguments, with which a new worker recreates this object."""
         return _adopt, (DupFd(self._descriptor),)
 
     def post(self, served: Served) -> None:
@@ -107,7 +98,6 @@ class SharedState:
 
         Raises:
             OSError: if the disk has no space for the new object. The previous object remains.
-
         """
         state = pickle.dumps(served)
         entry = sha256(state).digest() + state
@@ -128,8 +118,7 @@ class SharedState:
     def latest(self) -> Served:
         """Return the latest complete object. Thread-safe.
 
-        Repeated calls return the same object until the main process has shared another. While the
-        main process is writing, or if its disk had no space, the previous object is returned.
+        Until the main process has shared another object, repeated calls return the same one.
         """
         while True:
             latest = self._latest  # read it once, because other threads may replace it
@@ -146,7 +135,7 @@ class SharedState:
         """Return the digest at the beginning of the file, through shared memory.
 
         Every response needs the digest. During a system call, another thread could take over the
-        interpreter. A busy worker would lose a tenth of its time in this way.
+        interpreter. A busy worker would lose a tenth of its time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
@@ -166,17 +155,12 @@ UNCOUNTED = (
 def require_additive(served: Registry, new: Registry) -> None:
     """Refuse a new registry if reports of devices would no longer be counted with it.
 
-    The new registry, together with its history, must define all editions of the served registry,
-    and it must be the registry of the same app.
-
-    Args:
-        served: the registry in use.
-        new: the registry that was read from the file.
+    The new registry, with its history, must be of the same app and define all editions of the
+    served registry.
 
     Raises:
         RegistryError: if the new registry is refused. The message lists every metric with a missing
             edition.
-
     """
     mistakes = []
     if new.app != served.app:
@@ -195,16 +179,10 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse an access file that would open uploads to everybody while the collector runs.
 
-    An operator who wants open uploads can restart the collector. An operator who has opened uploads
-    by mistake notices the mistake before it takes effect.
-
-    Args:
-        served: the keys in use.
-        new: the keys that were read from the file.
+    An operator who opens uploads by mistake then notices before the mistake takes effect.
 
     Raises:
-        ConfigError: if the file would open uploads. The message says how to do this on purpose.
-
+        ConfigError: if the file would open uploads.
     """
     if new.uploads_are_open and not served.uploads_are_open:
         raise ConfigError(
@@ -216,11 +194,10 @@ def require_as_closed(served: Access, new: Access) -> None:
 class Reloader:
     """A thread that reloads the access file when it changes, and reloads all files on request.
 
-    If a file cannot be used, the collector continues with what it has read before.
+    If a file cannot be used, the collector continues with the previous definitions and keys.
 
     Attributes:
         served: the definitions and keys in use.
-
     """
 
     def __init__(
@@ -238,10 +215,9 @@ class Reloader:
             read_registry: reads the definitions, or raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with the new definitions and keys after each change.
-            admit: called with a new registry before `publish`. Prepares the store for it, and
-                returns all editions that collectors on this store have ever accepted. Raises a
-                HearsayError if the store cannot be used with the registry.
-
+            admit: prepares the store for a new registry, and returns all editions that collectors
+                on this store have ever accepted. Raises a HearsayError if the store cannot be used
+                with the registry.
         """
         self.served = served
         self._read_definitions = read_registry
@@ -266,8 +242,7 @@ class Reloader:
         """Request that all files be read again soon.
 
         A signal handler calls this method, and may interrupt an earlier call. Therefore the method
-        takes no lock. It increments a counter, so that a request that arrives during a reload is
-        not lost.
+        takes no lock. A counter ensures that a request during a reload is not lost.
         """
         self._requests += 1
 
@@ -331,12 +306,6 @@ def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Ser
     """Return the definitions and keys after reading a file.
 
     If the file cannot be used, log the reason, and return the present definitions and keys.
-
-    Args:
-        file: a description of the file for the log.
-        read: reads the file. It takes the present definitions and keys, and returns new ones.
-        served: the present definitions and keys.
-
     """
     try:
         return read(served)
@@ -363,9 +332,8 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
 def registry_document(registry: Registry) -> bytes:
     """Return the public JSON document of a registry.
 
-    The document lists all metrics, former definitions first. It describes each metric so completely
-    that a reader can compute the edition. All integers are exact. It also lists the stopped
-    questions, which relays read here.
+    The document lists all metrics, former definitions first, and the stopped metrics. From a
+    metric's entry, a reader can compute its edition. All integers are exact.
     """
     metrics = [
         {

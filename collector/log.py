@@ -1,8 +1,8 @@
-"""The log of a collector and its workers, which consists of lines on standard error.
+"""The log of a collector and its workers, on standard error.
 
-A line describes the service and never an upload. It contains no address, no value, no secret, no
-upload id, and no time at which an upload arrived. The message of an exception might contain such
-data. Therefore only the exception's type and the lines of code in its traceback are logged.
+A line describes the service and never an upload. It contains no address, value, secret, upload id
+or arrival time. The message of an exception might contain such data. Therefore only the exception's
+type and the lines of code in its traceback are logged.
 """
 
 from __future__ import annotations
@@ -94,11 +94,7 @@ class TextFormatter(_Formatter):
 
 
 class JsonFormatter(_Formatter):
-    """Formats a log record for programs, as a JSON object with time, level, event and message.
-
-    For an exception, the object also contains the exception's type and the lines of code in its
-    traceback.
-    """
+    """Formats a log record for programs, as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""

@@ -26,16 +26,13 @@ class Health(NamedTuple):
         is_noted: whether a loss in the embedded store's file would be detected. Always true for
             other stores.
         open_windows: the number of windows that have a tally and accept reports.
-        closed_windows: the number of closed windows.
         memory_used: the fraction of its memory that the fullest server uses. 0 before the first
             check.
-        open_reports: the number of reports by metric and open window, according to the last
-            snapshot of open windows.
+        open_reports: the number of reports by metric and open window, in the last snapshot.
         clock_is_suspected: whether all recent reports were refused because of their windows
             (`own_clock`).
-        store_restarts: how often the embedded store has ended unexpectedly and was restarted.
-            Always 0 for other stores.
-
+        store_restarts: how often the embedded store has ended unexpectedly. Always 0 for other
+            stores.
     """
 
     is_up: bool
@@ -51,15 +48,11 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites of the append-only file (14 minutes).
 
-Until a rewrite, the file shows the order of uploads. Even if a rewrite is late by a second, the
-file shows this order for less than 15 minutes.
+Until a rewrite, the file shows the order of uploads, for less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
-"""Seconds after which a failed rewrite is tried again.
-
-For example, trying again every second would not help if the disk is full.
-"""
+"""Seconds after which a failed rewrite is tried again."""
 
 TICK_S = 1.0
 
@@ -90,7 +83,6 @@ class Maintenance:
 
     Attributes:
         health: the store's state at the last check.
-
     """
 
     def __init__(
@@ -110,7 +102,6 @@ class Maintenance:
             grace_s: how long a window accepts reports after its end, in seconds.
             every_tick: does other work once a second, and returns the state of the servers.
             clock: returns Unix seconds.
-
         """
         self._store = store
         self._log = log
@@ -136,8 +127,7 @@ class Maintenance:
     def tick(self, monotonic_s: float) -> None:
         """Do the work that is due now.
 
-        The append-only file is also rewritten after a window was closed, whether by the clock, by a
-        command, or by another collector.
+        The append-only file is also rewritten after a window was closed.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())
@@ -194,11 +184,11 @@ LOOK_RETRY_S = 60.0
 class OpenReports:
     """Counts the reports of open windows for Prometheus, from the snapshot that all readers share.
 
-    If the counts could change with every scrape, they would reveal when each report of a metric
-    arrived. Therefore this class adds up the counts of the last snapshot, which is renewed only
-    once per interval, and which readers of preliminary results also get. The class takes its first
-    snapshot after one interval. A snapshot at the start would contain no reports. An operator who
-    tries out a new service would then see empty results for an hour.
+    If the counts could change with every scrape, they would reveal when each report arrived. The
+    shared snapshot is renewed only once per interval.
+
+    The first snapshot is taken after one interval. A snapshot at the start would contain no
+    reports, and an operator would see empty results for an hour.
     """
 
     def __init__(
@@ -210,16 +200,7 @@ class OpenReports:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare to take the first snapshot in ``interval_s`` seconds.
-
-        Args:
-            store: the store whose open windows are counted.
-            grace_s: how long a window accepts reports after its end, in seconds.
-            interval_s: minimum number of seconds between two snapshots.
-            clock: returns Unix seconds.
-            monotonic: returns the seconds of a monotonic clock.
-
-        """
+        """Prepare to take the first snapshot in ``interval_s`` seconds."""
         self._store = store
         self._grace_s = grace_s
         self._interval_s = interval_s
@@ -231,8 +212,7 @@ class OpenReports:
     def __call__(self) -> Mapping[tuple[str, str], int]:
         """Return the number of reports by metric and window, from the last snapshot.
 
-        If taking a snapshot fails, the result is empty, because earlier counts could be mistaken
-        for current counts.
+        After a failure, the result is empty. Earlier counts could be mistaken for current counts.
         """
         if self._monotonic() < self._next_s:
             return self._reports

@@ -1,8 +1,7 @@
-"""Detects that this host's clock may be wrong. Every report is then refused because of its window.
+"""Detects that this host's clock may be wrong. Every report is then refused for its window.
 
-If the store is on the same host, it has the same clock, so a comparison of the two clocks would
-show nothing. The reports, however, reveal a wrong clock. If the clocks of some devices are wrong,
-the reports of other devices are still accepted. If this host's clock is wrong, no report is
+A store on the same host has the same clock, so comparing the two clocks would show nothing. The
+reports reveal a wrong clock. If only some devices have wrong clocks, other reports are still
 accepted.
 """
 
@@ -17,27 +16,21 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""If this many consecutive reports are refused because of their windows, the clock is suspected.
+"""After this many consecutive refusals because of windows, the clock is suspected.
 
-One upload can contain 256 reports. Therefore a single attacker can cause the suspicion while no
-device sends reports. The next accepted report ends the suspicion.
+A single upload can contain 256 reports, so an attacker can cause the suspicion while no device
+sends reports. The next accepted report ends the suspicion.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class WindowVerdicts(NamedTuple):
-    """The numbers of reports that were accepted, and that were refused because of their windows.
-
-    The numbers are sums since the collector started.
-
-    Other refusals are left out, because they say nothing about a clock.
+    """The numbers of reports since the collector started, by the verdict on their windows.
 
     Attributes:
-        accepted: the number of accepted reports.
         in_future: the number of reports that were refused because their windows had not begun.
         closed: the number of reports that were refused because their windows were closed.
-
     """
 
     accepted: int
@@ -52,19 +45,14 @@ class WindowVerdicts(NamedTuple):
 
 
 class OwnClockWatch:
-    """Suspects the clock after `SUSPICIOUS` consecutive reports were refused for their windows.
+    """Suspects the clock after `SUSPICIOUS` consecutive refusals because of windows.
 
-    Refusals are consecutive if no check between them found an accepted report. A line is
-    logged when the suspicion begins, and another line when a report is accepted again.
+    Refusals are consecutive if no check between them found an accepted report. A line is logged
+    when the suspicion begins, and when it ends.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
-        """Start without a suspicion.
-
-        Args:
-            look: returns the present numbers, which never decrease.
-
-        """
+        """Start without a suspicion. ``look`` returns the present numbers, which never decrease."""
         self._look = look
         self._start = WindowVerdicts(0, 0, 0)
         self._is_suspected = False

@@ -1,14 +1,11 @@
-"""Prometheus metrics of a collector or a relay and its workers, served on a separate address.
+"""Prometheus metrics of a collector or a relay, served on a separate address.
 
-Only this module imports prometheus_client.
+Metrics of resources, such as processor time, have a separate series for each process. A sum over
+the processes would decrease when a worker ends, and Prometheus would mistake this for a reset. A
+worker is named after its row of counters (see `counters`), such as worker-1. The worker's
+replacement continues its series, with another start time.
 
-The metrics of resources, such as processor time, have a separate series for each process. A sum
-over the processes would decrease when a worker ends. Prometheus would mistake this for a reset of
-the counter. A worker is named after its row of counters (see `counters`), such as worker-1. The
-worker that replaces it has the same name and continues its series, with another start time.
-
-The metrics are for the operator of the service. They count uploads, perturbed reports and requests,
-and reveal nothing about a single upload, report or request.
+The metrics reveal nothing about a single upload, report or request.
 """
 
 from __future__ import annotations
@@ -90,7 +87,6 @@ def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric
 
     Raises:
         ConfigError: if the address cannot be used.
-
     """
     registry = CollectorRegistry()
     registry.register(_Exposition(gather))
@@ -127,13 +123,7 @@ class _Exposition(Collector):
 def relay_families(
     shared_counters: SharedCounters, clock_ns: Callable[[], int] = time.monotonic_ns
 ) -> Iterator[Metric]:
-    """Yield every metric of a relay.
-
-    Args:
-        shared_counters: the counters of the relay's worker.
-        clock_ns: the worker's monotonic clock, in nanoseconds.
-
-    """
+    """Yield every metric of a relay. ``clock_ns`` is the worker's monotonic clock (nanoseconds)."""
     totals = Totals(shared_counters)
     yield from _counters(_RELAY_COUNTERS, totals)
     yield GaugeMetricFamily(
@@ -150,13 +140,7 @@ def relay_families(
 
 
 def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric]:
-    """Yield every metric of a collector.
-
-    Args:
-        shared_counters: the counters of all processes.
-        health: the store's state at the last check.
-
-    """
+    """Yield every metric of a collector."""
     totals = Totals(shared_counters)
     yield from _counters(_COUNTERS, totals)
     yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.total(STORE_ERRORS))

@@ -12,27 +12,19 @@ OLDEST_VERSION = (7, 0)
 """The minimum version of Redis, because EXPIREAT has the options NX and GT since this version."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""The minimum version for replicated acknowledgements and for clusters.
-
-Both features need WAITAOF, which exists since Redis 7.2.
-"""
+"""The minimum version for replicated acknowledgements and for clusters, which need WAITAOF."""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """With this setting, a full store refuses writes.
 
-If it deleted keys to free memory (eviction), tallies would be lost, or uploads would be counted
-twice.
+If it deleted keys instead, tallies would be lost, or uploads would be counted twice.
 """
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 """With these settings, a write is on disk before it is acknowledged."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""With this setting, a cluster that loses a node stops only the uploads whose keys were on this
-node.
-
-Otherwise, it would stop all uploads.
-"""
+"""With this setting, a cluster that loses a node stops only uploads with keys on this node."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The names of all settings that are checked."""
@@ -45,15 +37,13 @@ def require_promise(
 
     Args:
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
-        settings: the value of each of SETTINGS, or None for a setting that the server does not
-            have.
+        settings: the value of each of SETTINGS, or None if the server lacks the setting.
         promise: the promise that the server must be able to keep.
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
         ConfigError: if the server could lose acknowledged writes. The message names the settings to
             change, and their required values.
-
     """
     parts = tuple(map(int, version.split(".")[:2]))
     if parts < OLDEST_VERSION:
@@ -83,7 +73,7 @@ def _why(wrong: Mapping[str, str]) -> str:
 
 
 class Durability(StrEnum):
-    """The places where an upload's counted reports are stored before the upload is acknowledged.
+    """The places where counted reports are stored before their upload is acknowledged.
 
     With ``fsync``, the reports are on the store's disk. With ``replicated``, they are also on the
     disks of replicas, so that no report is lost if a server is lost.
@@ -94,13 +84,12 @@ class Durability(StrEnum):
 
 
 class Promise(NamedTuple):
-    """The promise about how durably the counted reports of an acknowledged upload are stored.
+    """How durably the counted reports of an upload are stored before it is acknowledged.
 
     Attributes:
         durability: where the reports are stored. None for a command that acknowledges no reports.
-        copies: the number of replicas that have the reports on disk before the upload is
-            acknowledged. 0 unless ``durability`` is ``replicated``.
-
+        copies: the number of replicas that have the reports on disk. 0 unless ``durability`` is
+            ``replicated``.
     """
 
     durability: Durability | None
@@ -115,15 +104,8 @@ NO_PROMISE = Promise(None)
 def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:
     """Return the promise that follows from these options.
 
-    Args:
-        durability: where reports are stored before they are acknowledged.
-        copies: the number of replicas that must have the reports on disk before reports are
-            acknowledged. It applies only if ``durability`` is ``replicated``.
-        redis_url: the server of the store, or None for the embedded store.
-
     Raises:
         OptionError: if the options contradict each other.
-
     """
     require_option(
         durability is not Durability.REPLICATED or redis_url is not None,

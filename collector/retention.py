@@ -1,17 +1,16 @@
 """Deletes ("retires") tallies after their retention, or because a command requests it.
 
-Only tallies of closed windows are retired. The windows remain closed, so later reports for them are
-refused and cannot recreate a tally. Upload ids expire by themselves, a day after the grace period
-of their last window.
+Only tallies of closed windows are retired. The windows remain closed, so later reports are refused
+and cannot recreate a tally. Upload ids expire by themselves.
 
-On Redis or Valkey, a tally is the sum of one part in each shard. A retirement has two steps, so
-that no reader adds up only some of the parts. First, the tally's name is removed from the index of
-every shard; then the counts are deleted. A reader checks the index again after it has read a tally.
-If the tally is still in the index, its counts were complete.
+A tally is the sum of one part in each shard. So that no reader adds up only some of the parts, a
+retirement has two steps. First, the tally's name is removed from the index of every shard; then the
+counts are deleted. A reader checks the index again after it has read a tally. If the tally is still
+in the index, its counts were complete.
 
-While a tally is being retired, its name is stored in another set. If the retirement is interrupted,
-the next one reads this set and finishes the work. While the set contains one of a metric's tallies
-in a window, readers get none of the metric's tallies in that window (see `RedisStore`).
+During a retirement, another set contains the tally's name. If the retirement is interrupted, the
+next one finishes the work. Meanwhile, readers get none of the metric's tallies in that window (see
+`RedisStore`).
 """
 
 from __future__ import annotations
@@ -53,21 +52,11 @@ end
 """
 
 NAMES_A_SCRIPT = 1000
-"""The maximum number of names per script.
-
-While a script runs, it delays all uploads. A thousand names take about a millisecond.
-"""
+"""The maximum number of names per script. A thousand names delay uploads by a millisecond."""
 
 
 class TallyName(NamedTuple):
-    """The identity of a tally.
-
-    Attributes:
-        metric: the metric's name.
-        edition: the edition of the metric, which determines the meaning of the reports.
-        window: the window's name.
-
-    """
+    """The identity of a tally. The edition determines the meaning of the reports."""
 
     metric: str
     edition: str
@@ -75,7 +64,7 @@ class TallyName(NamedTuple):
 
 
 class Retirable(Protocol):
-    """A store whose tallies can be retired.
+    """A store with tallies that can be retired.
 
     Every method raises StoreUnavailableError if the store does not respond.
     """
@@ -94,13 +83,7 @@ class Retirable(Protocol):
 
 
 def before(store: Retirable, first_kept: Window) -> list[TallyName]:
-    """Return the tallies of closed windows that ended before a given window began.
-
-    Args:
-        store: the store.
-        first_kept: the first window whose tallies are kept.
-
-    """
+    """Return the tallies of closed windows that ended before a given window began."""
     closed = store.closed_windows()
     return sorted(
         name
@@ -110,7 +93,7 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows whose retention is over.
+    """Return the tallies of closed windows after their retention.
 
     The retention begins at the end of the grace period. Metrics without a retention are left out.
     """
@@ -138,15 +121,7 @@ class Retention:
         grace_s: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Store the arguments. Nothing is retired yet.
-
-        Args:
-            store: the store whose tallies are retired.
-            registry: returns the current registry.
-            grace_s: how long a window accepts reports after its end, in seconds.
-            clock: returns Unix seconds.
-
-        """
+        """Store the arguments. Nothing is retired yet."""
         self._store = store
         self._registry = registry
         self._grace_s = grace_s
@@ -156,7 +131,7 @@ class Retention:
     def __call__(self) -> None:
         """Retire the tallies that are due, unless less than an hour has passed since the last time.
 
-        After a failure, the next call that is at least RETRY_INTERVAL_S later tries again.
+        A failure is repeated at least RETRY_INTERVAL_S later.
         """
         now_s = self._clock()
         # if the next time is more than an hour ahead, the clock was set back: do not wait

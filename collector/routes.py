@@ -1,7 +1,4 @@
-"""The handlers of the API, with one function for each operation, and the counting of batches.
-
-If one upload of a batch cannot be counted, the other uploads of the batch are still counted.
-"""
+"""The handlers of the API, one function for each operation, and the counting of batches."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ from collector.store.strata import folded, own_editions
 SPARSE_FROM = 1024
 """The minimum number of symbols with which a tally may be sent without its zeros.
 
-A tally with fewer symbols takes only a few kilobytes, even with all zeros.
+A tally with fewer symbols takes only a few kilobytes.
 """
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes its API.\n"
@@ -56,12 +53,9 @@ class Service:
     Attributes:
         served: returns the current definitions and keys. A handler calls it only once for each
             upload or batch, so that all reports are judged with the same definitions.
-        store: the store in which uploads are counted.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
-        counters: counts requests for the metrics.
-
     """
 
     served: Callable[[], Served]
@@ -85,7 +79,7 @@ def _service() -> Service:
 
 @routes.get("/")
 def get_root() -> Response:
-    """Return the name of this service, and the place where its operations are described."""
+    """Return the name of this service, and the path of the API's description."""
     return Response(GREETING, mimetype=TEXT)
 
 
@@ -180,10 +174,7 @@ def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
 
 
 def _tagged(body: bytes) -> Response:
-    """Return a response with a JSON document and an ETag.
-
-    A client that sends the ETag again gets the document only if it has changed.
-    """
+    """Return a JSON document with an ETag. A client with this ETag gets only changes."""
     response = Response(body, mimetype=JSON, headers={"Cache-Control": "no-cache"})
     response.set_etag(sha256(body).hexdigest()[:32])
     response.make_conditional(request)
@@ -202,8 +193,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
     """Return a tally's counts for the response, with the names of their JSON members.
 
-    If more than half of a large tally's counts are 0, only the other counts are returned, together
-    with their symbols.
+    If more than half of a large tally's counts are 0, return only the others, with their symbols.
     """
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):
@@ -232,16 +222,10 @@ _NEEDS = {
 
 
 def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
-    """Return the key whose secret a WSGI request contains.
-
-    Args:
-        environ: the request.
-        access: all keys of the collector.
-        role: the role that the key must have.
+    """Return the key with the secret that a WSGI request contains.
 
     Raises:
         ProblemError: 401 if the request contains no known key, 403 if its key has another role.
-
     """
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     has_key = scheme.lower() == "bearer"
@@ -262,15 +246,10 @@ def count_batch(
 ) -> bytes:
     """Count every upload of a batch, and return the body of the response.
 
-    Args:
-        body: the body of the request.
-        judge: judges the uploads of the batch.
-        store: where the uploads are counted.
-        counters: counts the outcomes for the metrics.
+    If one upload cannot be counted, the other uploads are still counted.
 
     Raises:
         ProblemError: 413 if there are too many lines.
-
     """
     lines = decode_batch(body)
     outcomes = store.count_all(judge([line for line in lines if isinstance(line, Upload)]))

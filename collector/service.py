@@ -51,10 +51,9 @@ This is more than the time limit for one response of the store.
 """
 
 MAX_CONNECTIONS = 512
-"""The maximum number of a worker's connections.
+"""The maximum number of a worker's connections. Further connections wait in the kernel.
 
-This is half of the number of open files that many systems allow a process. Further connections wait
-in the kernel.
+This is half of the number of open files that many systems allow a process.
 """
 
 
@@ -64,11 +63,10 @@ class RunningStore(NamedTuple):
     Attributes:
         store: the main process's own connection to the store.
         reopen: returns another connection to the store; workers call it.
-        look_after: restarts the embedded store if necessary. It must be called every second. It
-            returns whether a loss in the embedded store's file would be detected.
+        look_after: restarts the embedded store if necessary. Call it every second. It returns
+            whether a loss in the embedded store's file would be detected.
         restarts: returns how often the embedded store has ended unexpectedly.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION.
-
     """
 
     store: RedisStore
@@ -79,15 +77,7 @@ class RunningStore(NamedTuple):
 
 
 class Chores(NamedTuple):
-    """The objects that the main process's background tasks share with the workers.
-
-    Attributes:
-        shared_state: the definitions and keys, which the workers read from here.
-        counts: the counters of requests and reports, to which the workers add. The metrics and the
-            check of this host's clock read them.
-        reloader: reads the registry and the access file again while the service runs.
-
-    """
+    """The objects that the main process's background tasks share with the workers."""
 
     shared_state: SharedState
     counts: SharedCounters
@@ -101,7 +91,6 @@ def serve(config: CollectorConfig) -> None:
         ConfigError: if the address, the store or the data directory cannot be used.
         ModuleNotFoundError: if Flask is missing. Otherwise, only the workers would notice.
         RegistryError: if the registry cannot be used.
-
     """
     if find_spec("flask") is None:
         raise ModuleNotFoundError(name="flask")
@@ -141,7 +130,6 @@ def access_of(config: CollectorConfig) -> Access:
 
     Raises:
         ConfigError: if the access file cannot be used.
-
     """
     if config.access_file is None:
         return Access.of_token(config.read_token or "")
@@ -152,12 +140,11 @@ def access_of(config: CollectorConfig) -> Access:
 def running_store(config: CollectorConfig, registry: Registry) -> Iterator[RunningStore]:
     """Open the store, and prepare it to count the reports of a registry.
 
-    If the store is embedded, start it; it runs until the context ends.
+    An embedded store runs until the context ends.
 
     Raises:
         ConfigError: if the store cannot be used, belongs to another app, or has no space for the
             tallies.
-
     """
     with contextlib.ExitStack() as stack:
         url, look_after = config.redis_url, _nothing_to_note
@@ -182,12 +169,11 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
-    """Refuse a registry that lacks an edition for which an open window has reports.
+    """Refuse a registry that lacks an edition with reports in an open window.
 
     Raises:
-        ConfigError: if an edition is missing. The message names the editions, and says what to do.
+        ConfigError: if an edition is missing. The message names the editions.
         StoreUnavailableError: if the store does not respond.
-
     """
     lost = lost_editions(store, registry, now_s=time.time(), grace_s=grace_s)
     require(not lost, f"{lost_words(lost)}, or start with {ALLOWING} until their windows have closed")
@@ -199,7 +185,7 @@ ALLOWING = "--allow-unknown-editions"
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
     """Check that a registry's tallies fit into a store, and record its editions in the store.
 
-    Warn of stopped questions that the registry does not define.
+    Warn of stopped metrics that the registry does not define.
 
     Returns:
         All editions that collectors on this store have ever accepted, as METRIC:EDITION.
@@ -207,7 +193,6 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
     Raises:
         ConfigError: if the store has no space for the tallies.
         StoreUnavailableError: if the store does not respond.
-
     """
     for sentence in unknown_stops(registry):
         _log.warning("%s", sentence)
@@ -217,10 +202,7 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Do the same as `admit` for a reloaded registry, but first check that it lacks no edition.
-
-    The check is omitted with --allow-unknown-editions.
-    """
+    """Admit a reloaded registry. Without --allow-unknown-editions, it must lack no edition."""
     if not config.allows_unknown_editions:
         require_known_editions(store, registry, grace_s=config.grace_s)
     return admit(store, registry)
@@ -234,7 +216,6 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
     Raises:
         ConfigError: if the address of the metrics cannot be used, or no temporary file can be made.
-
     """
     store = running.store
     served = replace(served, once=running.once)
@@ -267,10 +248,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 
 def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a function that counts the reports in open windows, for the metrics.
-
-    If no metrics are served, the function returns no counts.
-    """
+    """Return a function that counts the reports in open windows, for the metrics."""
     if config.metrics_bind is None:
         return dict
     return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
@@ -297,8 +275,7 @@ def worker_app(
 ) -> Flask:
     """Return the application of one worker process. Workers call this function.
 
-    A worker can start even if the files and the store are unavailable. This may be the case when
-    the worker replaces another worker.
+    A worker can start even if the files and the store are unavailable.
     """
     from collector.app import create_app  # noqa: PLC0415 takes 80 ms, and the main process does not need it
 
@@ -314,7 +291,7 @@ def worker_app(
 
 
 def _nothing_to_note() -> bool:
-    """Do nothing, because the store is not embedded, and this process does not run its server."""
+    """Do nothing, because this process does not run the store's server."""
     return True
 
 

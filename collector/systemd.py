@@ -1,7 +1,6 @@
 """Notifications to systemd (see the manual page of sd_notify).
 
-Only the main process sends messages, because systemd ignores messages from other processes. Without
-systemd, no messages are sent.
+Only the main process sends messages, because systemd ignores messages from other processes.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ import socket
 import time
 
 VARIABLE = "NOTIFY_SOCKET"
-"""The environment variable with the path of the socket on which systemd receives messages.
+"""The environment variable with the path of systemd's socket.
 
-An @ at the beginning of the path stands for a NUL character, with which the names of abstract
-sockets begin.
+An @ at the beginning of the path stands for a NUL character (an abstract socket).
 """
 
 READY, STOPPING = "READY=1", "STOPPING=1"

@@ -57,9 +57,8 @@ class _Server(MPServer):
         """Wake the main loop, from another thread.
 
         This handler may interrupt the main thread at any step. Waking the loop needs a lock, which
-        the interrupted code may hold. This code may be the main loop, or the handler of an earlier
-        signal. If the handler waited for the lock, it would wait forever. Another thread can wait
-        for it.
+        the interrupted code may hold. If the handler itself waited for the lock, it would wait
+        forever.
         """
         self.interrupt_signal = True
         threading.Thread(target=self._interrupt).start()
@@ -82,11 +81,10 @@ def run_workers(
     pause.
 
     Args:
-        make_app: a function that returns the application of one worker. It is called in the worker.
+        make_app: returns the application of one worker. Called in the worker.
         log_format: the format of the workers' log lines.
         on_hangup: called on SIGHUP. It interrupts the main thread, so it must return quickly.
         settings: other settings of the server, which is Granian.
-
     """
     # Workers are spawned, not forked, because this process has threads: a forked copy of their
     # locks could block a worker forever.
@@ -132,10 +130,7 @@ def begin_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker if the main process dies suddenly.
-
-    The embedded store ends with the main process, and a worker without a store is useless.
-    """
+    """End this worker if the main process dies suddenly. The embedded store ends, too."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -145,13 +140,8 @@ def _end_with_parent() -> None:
 def resolve(host: str, option: str = "--bind") -> str:
     """Return the IP address of a host name. The server accepts only IP addresses.
 
-    Args:
-        host: the name.
-        option: the option that contains the name, for the error message.
-
     Raises:
-        ConfigError: if this machine has no such address.
-
+        ConfigError: if this machine has no such address. The message names the option.
     """
     require(is_host(host), f"{option}: {host} is not an address of this machine")
     try:
@@ -164,12 +154,11 @@ def resolve(host: str, option: str = "--bind") -> str:
 def require_free_address(address: str, port: int) -> None:
     """Refuse a port that is in use.
 
-    The sockets of all workers listen on the same port. They could even share the port with another
-    service, without an error. Therefore the port is checked before the workers start.
+    All workers listen on the same port, and could even share it with another service, without an
+    error. Therefore the port is checked before the workers start.
 
     Raises:
         ConfigError: if the port is in use.
-
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
@@ -183,15 +172,11 @@ def require_free_address(address: str, port: int) -> None:
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
     """Print or log a line as soon as the service reports that it is ready.
 
-    systemd is notified earlier, as soon as the service responds at all. If the store is full or
-    unavailable, the service is not ready, but systemd must not restart it for this reason.
+    systemd is notified as soon as the service responds at all. If the store is full or unavailable,
+    the service is not ready, but systemd must not restart it for this reason.
 
-    Args:
-        host: the host that the service listens on.
-        port: the port that the service listens on.
-        words: the text after the address in the line.
-        log_format: TEXT prints the line on standard output, and JSON logs it.
-
+    ``words`` follow the address in the line. The format TEXT prints the line on standard output,
+    and JSON logs it.
     """
     threading.Thread(target=_announce, args=(host, port, words, log_format), daemon=True).start()
 

@@ -1,9 +1,8 @@
 """Batches of uploads that a relay sends to a collector, as NDJSON. Without IO.
 
-A request contains one upload per line. The response contains one line for each upload, in the same
-order. This line contains either the upload's id and verdict, or the problem with the upload. A
-problem consists of the line number (from 1), the status that ``POST /v1/reports`` would have
-returned, a code and a sentence. A problem never repeats parts of the upload.
+A request contains one upload per line. The response contains one line per upload, in the same
+order. A response line contains either a verdict or a problem, and never repeats parts of the
+upload.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""The maximum size of a batch in bytes. It allows 16 uploads of maximum size, or 1,000 of the usual
-size.
-"""
+"""The maximum bytes of a batch: 16 uploads of maximum size, or 1,000 of the usual size."""
 
 MAX_BULK_UPLOADS = 1000
 """Maximum number of uploads in a batch. A worker counts them in a few hundredths of a second."""
@@ -36,11 +33,10 @@ class LineProblem(NamedTuple):
 
     Attributes:
         line: the number of the line, from 1.
-        status: the status that ``POST /v1/reports`` would have returned. It is 503 if the client
-            may send the same upload again.
+        status: the status that ``POST /v1/reports`` would have returned. After 503, the client may
+            send the same upload again.
         code: a stable code, for programs.
-        detail: what is wrong and what to do, for people.
-
+        detail: the problem and the remedy, for people.
     """
 
     line: int
@@ -50,13 +46,7 @@ class LineProblem(NamedTuple):
 
 
 class UploadVerdict(NamedTuple):
-    """The outcome of one upload of a batch.
-
-    Attributes:
-        upload: the upload's id.
-        verdict: the verdict on the upload's reports.
-
-    """
+    """The verdict on one upload of a batch, and the upload's id."""
 
     upload: str
     verdict: Verdict
@@ -67,11 +57,10 @@ LineAnswer: TypeAlias = UploadVerdict | LineProblem
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Parse a batch line by line. A malformed line becomes a problem. The others are still parsed.
+    """Parse a batch line by line. A malformed line becomes a problem.
 
     Raises:
         ProblemError: 413 if there are too many lines.
-
     """
     lines = body.split(b"\n")
     if not lines[-1]:
@@ -113,16 +102,11 @@ def _answer_head(upload: str) -> bytes:
 
 
 def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
-    """Parse the response to a batch.
-
-    Args:
-        body: the body of the response.
-        sent: the ids of the uploads in the batch.
+    """Parse the response to a batch. ``sent`` contains the ids of the uploads in the batch.
 
     Raises:
-        MalformedError: if the response does not have exactly one line for each upload, in the same
+        MalformedError: if the response does not have exactly one line per upload, in the same
             order.
-
     """
     lines = body.split(b"\n")
     if lines.pop() or len(lines) != len(sent):
@@ -148,10 +132,10 @@ def _decode_answer(number: int, line: bytes, upload: str) -> LineAnswer:
 
 
 def _decode_verdict(body: bytes) -> Verdict:
-    """Parse a verdict, which may have a different number of reports than the upload.
+    """Parse a verdict.
 
-    If the store remembers the upload's id, the response contains the verdict on an earlier upload
-    with this id. That upload may have had more or fewer reports.
+    If the store remembers the upload's id, the verdict is that of an earlier upload with this id.
+    The number of reports may then differ.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

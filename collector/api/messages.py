@@ -1,10 +1,7 @@
-"""HTTP messages, with their operations, request bodies and response headers.
+"""HTTP messages: operations, request bodies and response headers.
 
-`openapi.json`, next to this module, describes every operation. To add an operation, describe it
-there. Then write a handler in `collector.routes`, and use the operationId as its name. A test
-compares the document with the handlers, the problems and the limits of the code.
-
-No response is a web page. Its headers prevent browsers from treating it as one.
+`openapi.json` describes every operation. A handler in `collector.routes` has the name of its
+operationId. A test compares both.
 """
 
 from __future__ import annotations
@@ -26,14 +23,7 @@ DOCUMENT: Final = files(__package__).joinpath("openapi.json").read_bytes()
 
 
 class Operation(NamedTuple):
-    """An operation of the API, which is one HTTP method of one path.
-
-    Attributes:
-        name: the name of the operation and of its handler.
-        method: GET or POST.
-        path: the path, from the root.
-
-    """
+    """An operation of the API: the name of its handler, an HTTP method and a path."""
 
     name: str
     method: str
@@ -52,21 +42,14 @@ if TYPE_CHECKING:
 
 
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
-    """Return the body of a WSGI request.
+    """Return the body of a WSGI request of at most ``limit`` bytes.
 
-    The number of bytes must match the Content-Length. If a connection breaks, the server passes on
-    the incomplete body as if it were complete. Chunked bodies are refused, because WSGI does not
-    tell whether the last chunk has arrived.
-
-    Args:
-        environ: the request.
-        media_type: the media type that the body must have.
-        limit: the maximum number of bytes.
+    The number of bytes must match the Content-Length, because a server passes on a truncated body
+    as complete. Chunked bodies are refused: WSGI does not tell whether the last chunk has arrived.
 
     Raises:
         ProblemError: 415 for another media type or a content encoding, 411 for a chunked body, 413
             for a body above the limit, 400 for a truncated body.
-
     """
     require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
     if "HTTP_TRANSFER_ENCODING" in environ:
@@ -83,16 +66,10 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
 
 
 def require_type(content_type: str, content_encoding: str, media_type: str) -> None:
-    """Refuse a body if its headers name a content encoding or the wrong media type.
-
-    Args:
-        content_type: the value of the header Content-Type.
-        content_encoding: the value of the header Content-Encoding.
-        media_type: the required media type.
+    """Refuse a body with a content encoding or the wrong media type.
 
     Raises:
         ProblemError: 415 if the body is refused.
-
     """
     if content_type.partition(";")[0].strip().lower() != media_type:
         raise ProblemError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send the body as {media_type}")
@@ -126,7 +103,7 @@ NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
 """The headers of responses without a Cache-Control header of their own."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""The header with the time of the snapshot of open windows, such as 2026-11-20T12:00:00Z."""
+"""The header with the time of the snapshot of open windows."""
 
 
 def utc_of(instant_s: int) -> str:
@@ -137,12 +114,9 @@ def utc_of(instant_s: int) -> str:
 def with_headers(
     application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
 ) -> WSGIApplication:
-    """Wrap a WSGI application so that every response has the common headers.
+    """Add the common headers to every response of a WSGI application.
 
-    Args:
-        application: the WSGI application.
-        further: returns additional headers for the response to a request.
-
+    ``further`` returns additional headers for the response to a request.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

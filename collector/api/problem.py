@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Titles for statuses that have different titles in different versions of Python. The proxy
-settings in `docker` use the same.
-"""
+"""Titles that differ between versions of Python. The proxy settings in `docker` use the same."""
 
 
 class Problem(Enum):
-    """The problems of the API. Each has a stable code, a status, and a sentence for people.
+    """The problems of the API, each with a status and a sentence for people.
 
-    The sentence may be followed by names of headers that only responses with this problem have.
+    A problem's code is its name in lowercase. The sentence may be followed by names of headers that
+    only responses with this problem have.
     """
 
     INVALID_JSON = (
@@ -169,7 +168,7 @@ class Problem(Enum):
     )
 
     def __init__(self, code: str, status: HTTPStatus, sentence: str, *headers: str) -> None:
-        """Store the code, the status, the sentence, and the names of the headers."""
+        """Store the status, the sentence, and the names of the headers."""
         self.code = str(code)
         self.status = status
         self.sentence = sentence
@@ -177,17 +176,14 @@ class Problem(Enum):
 
 
 BY_CODE = {problem.code: problem for problem in Problem}
-"""All problems by their codes."""
 
 
 class ProblemError(Exception):
     """An error for which the client receives a problem document.
 
     Attributes:
-        problem: the kind of problem.
-        detail: what is wrong and what to do, for people. The default is the problem's sentence.
+        detail: the problem and the remedy, for people. The default is the problem's sentence.
         headers: the values of the problem's headers, by the header's name.
-
     """
 
     def __init__(self, problem: Problem, detail: str | None = None, headers: dict[str, str] | None = None) -> None:

@@ -30,14 +30,13 @@ def backup(
     Args:
         reader: reads the store.
         app: the name of the app, or None if it is unknown.
-        on_ids: called before each line that contains ids of uploads, with the number of these ids.
+        on_ids: called before each line with ids of uploads, with the number of these ids.
         on_line: called with every line except the last, which marks the end.
 
     Raises:
         BackupError: if a server of the store restarted or was replaced during the export. The lines
-            that were yielded are then useless.
+            are then useless.
         ConfigError: if slots of the cluster are moving to another server.
-
     """
     digest, lines = sha256(), 0
     for line in _lines(reader, app, on_ids):
@@ -79,9 +78,8 @@ def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Itera
 def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
-    The counts of an open window come from the cuts (each shard's content at one instant), because
-    they keep changing. The cuts contain no counts of closed windows, which no longer change. This
-    function reads these counts from the store.
+    Counts of open windows keep changing, so they come from the cuts. Counts of closed windows no
+    longer change. This function reads them from the store.
     """
     symbols_by_name: dict[str, int] = {}
     for cut in cuts:

@@ -1,7 +1,6 @@
 """The lines of a backup, which are tagged records that msgspec writes as JSON.
 
-The meaning of a line changes only together with FORMAT. Lines are parsed strictly. A backup whose
-header has another format number is refused.
+Lines are parsed strictly. Change FORMAT if the meaning of a line changes.
 """
 
 from __future__ import annotations
@@ -31,17 +30,13 @@ MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
 
 LATEST_S: Final = 2**38
-"""The latest time that a backup may contain (Unix seconds).
-
-No window ends after the year 9999, and even the last grace period ends before this time.
-"""
+"""The latest time in a backup (Unix seconds). It is after the year 9999 and its grace period."""
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
-"""The maximum length of a line in bytes, which is 32 for each symbol.
+"""The maximum length of a line in bytes.
 
-The longest line is that of a tally. For each symbol, it contains the symbol with up to 8 digits, a
-count with up to 19 digits, and punctuation. The remaining bytes are enough for the rest of the
-line.
+The longest line is that of a tally. Each symbol needs up to 8 digits, a count of up to 19 digits,
+and punctuation.
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -52,24 +47,20 @@ EditionText: TypeAlias = Annotated[str, Meta(pattern=rf"\A{EDITION.pattern}\Z")]
 
 
 class BackupError(HearsayError):
-    """A backup cannot be used. The message says which line is wrong, and why."""
+    """A backup cannot be used. The message names the line and the reason."""
 
 
 class LineError(ValueError):
-    """One line of a backup cannot be used. The message says why."""
+    """One line of a backup cannot be used. The message gives the reason."""
 
 
 class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="header"):
     """The first line, which contains the properties of the store.
 
     Attributes:
-        schema: the store's schema.
-        shards: the store's number of shards.
         grace_s: how long a window accepted reports after its end (seconds), or None if no collector
             has used the store.
         app: the app's name, or None if it was unknown.
-        format: the number of the backup's format.
-
     """
 
     schema: WholeNumber
@@ -88,11 +79,10 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """A bucket of remembered uploads.
 
     Attributes:
-        latest_end: the end (Unix seconds) of the window with which the store associates the ids.
+        latest_end: the end (Unix seconds) of the window under which the store keeps the ids.
         expires_at: the time (Unix seconds) at which the ids expire.
-        members: one entry for each upload. It consists of the upload's id (16 bytes) and of bytes
-            that record which reports were counted (see `pack` in `collector.store.count_script`).
-
+        members: one entry per upload: the upload's id (16 bytes), then the record of its counted
+            reports (see `pack` in `collector.store.count_script`).
     """
 
     latest_end: Instant
@@ -100,7 +90,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an upload if its record of counted reports is invalid."""
+        """Refuse an upload with an invalid record of its counted reports."""
         for member in self.members:
             unpack(member[ID_BYTES:])
 
@@ -111,7 +101,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     windows: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not the name of a window."""
+        """Refuse an invalid window name."""
         for window in self.windows:
             _require_window(window)
 
@@ -120,9 +110,8 @@ class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"
     """The editions that the store remembers. A restored store needs them to merge small strata.
 
     Attributes:
-        own: maps each edition to its question's own edition (see `OwnEditions` in
+        own: maps each edition to its metric's own edition (see `OwnEditions` in
             `collector.store.store_protocol`).
-
     """
 
     own: dict[Annotated[str, Meta(pattern=_OWN_EDITION)], EditionText]
@@ -132,14 +121,9 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
     """A tally, summed over all shards.
 
     Attributes:
-        metric: the metric's name.
-        edition: the edition of the metric.
-        window: the window's name.
         symbols: the number of possible symbols.
-        counts: how often each symbol was reported. Symbols that were not reported are left out. A
-            line with few counts therefore needs little memory, even if there are many possible
-            symbols.
-
+        counts: the number of reports of each symbol, without zeros. A line with few counts
+            therefore needs little memory.
     """
 
     metric: Annotated[str, Meta(pattern=rf"\A{METRIC_NAME.pattern}\Z")]
@@ -166,7 +150,6 @@ class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag
     Attributes:
         lines: the number of lines before this one.
         sha256: the SHA-256 digest of the lines before this one, in hex.
-
     """
 
     lines: WholeNumber
@@ -197,8 +180,7 @@ def decode(raw: bytes) -> BackupLine:
     """Parse a line.
 
     Raises:
-        LineError: if the line cannot be used. The message says why.
-
+        LineError: if the line cannot be used.
     """
     try:
         return _DECODER.decode(raw)

@@ -1,7 +1,7 @@
 """Restores a backup into an empty store.
 
-The whole backup is checked before anything is written. An import that was interrupted starts again
-from the beginning.
+The whole backup is checked before anything is written. An interrupted import starts again from the
+beginning.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of remembered uploads that are read before they are grouped by shard and written.
+"""The number of remembered uploads that are grouped by shard and written together.
 
 With fewer uploads, each shard would get many small writes.
 """
@@ -44,13 +44,10 @@ class Backup(NamedTuple):
     """A description of the contents of a backup.
 
     Attributes:
-        header: the properties of the store that was backed up.
         ids: the number of remembered uploads. An upload that arrived during the export may be
             included twice.
-        tallies: the number of tallies.
         digest: the SHA-256 digest that identifies the backup, in hex.
         demand: the memory that the restored backup needs.
-
     """
 
     header: Header
@@ -65,7 +62,6 @@ def read_backup(path: Path) -> Iterator[BackupLine]:
 
     Raises:
         BackupError: if a line is damaged, or the file is truncated or cannot be read.
-
     """
     reading = _Reading()
     try:
@@ -84,9 +80,8 @@ class _Reading:
     """The state while a backup is being read.
 
     Attributes:
-        number: the number of the line that was read last, from 1.
-        line: the line that was read last. None if it is damaged, or if no line was read yet.
-
+        number: the number of the latest line, from 1.
+        line: the latest line. None if the line is damaged, or before the first line.
     """
 
     def __init__(self) -> None:
@@ -99,7 +94,6 @@ class _Reading:
 
         Raises:
             LineError: if the line is damaged or in the wrong place.
-
         """
         before, self.line, self.number = self.line, None, self.number + 1
         if isinstance(before, End):
@@ -115,17 +109,14 @@ class _Reading:
 
 
 def check(path: Path, registry: Registry | None = None) -> Backup:
-    """Read a whole backup, and return a description of its contents.
+    """Check a whole backup, and return a description of its contents.
 
-    Args:
-        path: the file.
-        registry: the registry with which the backup's tallies must agree, or None. The backup may
-            also contain tallies of earlier editions, which the registry does not define.
+    The backup's tallies must agree with the registry, if there is one. Tallies of editions that the
+    registry does not define are allowed.
 
     Raises:
         BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
             file is truncated, cannot be read, or can be read only once, like a pipe.
-
     """
     if path.exists() and not path.is_file():
         raise BackupError(
@@ -160,13 +151,12 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         on_ids: called with the number of uploads that were just written.
 
     Returns:
-        Whether the store was changed. The result is False if it already contained the whole backup.
+        Whether the store was changed. False if the store already contained the whole backup.
 
     Raises:
         ConfigError: if the store contains anything other than parts of this backup, or a collector
             is using it.
         BackupError: if the file has changed since it was checked.
-
     """
     if not filler.begin(backup.digest):
         return False
@@ -198,13 +188,12 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 class Alphabets:
     """Checks that the lines of a backup agree on the number of symbols of each edition.
 
-    All lines of an edition must have the same number, and all strata of a question must have the
-    same number. If the numbers of two strata differed, their tallies could not be added up, and the
-    store could not be read.
+    All strata of a metric must have the same number. Otherwise, the store could not add up their
+    tallies.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        """Store the numbers of symbols that the registry defines, if there is a registry."""
+        """Store the numbers of symbols that the registry defines."""
         metrics = () if registry is None else registry.counted
         self._defined = {
             (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions
@@ -213,12 +202,11 @@ class Alphabets:
         self._lines: dict[str, int] = {}
 
     def add(self, number: int, tally: TallyLine) -> None:
-        """Add a tally, and remember the number of its line.
+        """Add the tally in a line of the backup.
 
         Raises:
-            BackupError: if the tally occurs twice, or if the registry defines a different number of
+            BackupError: if the tally occurs twice, or the registry defines another number of
                 symbols.
-
         """
         before = self._lines.setdefault(tally.name, number)
         if before != number:
@@ -233,14 +221,10 @@ class Alphabets:
         self._require_same(edition, number, tally.symbols)
 
     def require_same_in_strata(self, own: OwnEditions) -> None:
-        """Refuse strata of one question whose numbers of symbols differ.
-
-        Args:
-            own: maps each edition in the backup to its question's own edition.
+        """Refuse strata of one metric with different numbers of symbols.
 
         Raises:
             BackupError: if the numbers differ.
-
         """
         for (metric, edition), (number, symbols) in list(self._named.items()):
             self._require_same((metric, own.get(f"{metric}:{edition}", edition)), number, symbols)

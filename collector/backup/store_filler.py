@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
-A backup may need far more memory than the size of its file. A tally needs memory for every possible
-symbol, both in the store and in programs that read it. For instance, a line with a single report of
-symbol 16,777,215 needs 134 MB. The name of each closed window is stored in every shard.
+A restored backup may need far more memory than the size of its file. A tally needs memory for every
+possible symbol. For instance, a line with a single report of symbol 16,777,215 needs 134 MB. Each
+shard stores the name of every closed window.
 
 Each Lua script in this module is one atomic step on the server.
 """
@@ -37,7 +37,7 @@ IDS_A_SCRIPT = 1000
 WINDOWS_A_COMMAND = 1000
 """The maximum number of windows that one command closes.
 
-Servers limit the number of arguments, and a long command makes other commands wait.
+Servers limit the number of arguments, and a long command delays other commands.
 """
 
 REMEMBER = f"""
@@ -111,19 +111,12 @@ EMPTY_BYTES: Final = 65_536
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    If an earlier import of this backup was interrupted, nothing is checked, because that import has
-    already used some of the memory.
-
-    Args:
-        store: the store; it need not be prepared.
-        digest: the digest that identifies the backup.
-        demand: the memory that the backup needs.
+    A backup with an interrupted import is not checked, because that import already uses some of the
+    memory. The store need not be prepared.
 
     Raises:
-        ConfigError: if the backup does not fit, or if a server cannot store data as durably as
-            acknowledgments promise.
+        ConfigError: if the backup does not fit, or if a server cannot keep the promised durability.
         StoreUnavailableError: if a server does not respond.
-
     """
     store.require_promise()
     facts = store.facts()
@@ -151,14 +144,15 @@ class StoreFiller:
         self._reader = StoreReader(store)
 
     def begin(self, digest: str) -> bool:
-        """Begin or continue the import of a backup, and return whether anything is left to import.
+        """Begin or continue the import of a backup.
 
-        If the store already contains the whole backup, return False. Until the import is finished,
-        no collector can use the store.
+        Until the import is finished, no collector can use the store.
+
+        Returns:
+            False if the store already contains the whole backup.
 
         Raises:
             ConfigError: if the store contains anything other than parts of this backup.
-
         """
         facts = self._store.facts()
         if IMPORTING not in facts and facts.get(IMPORTED) == digest:
@@ -203,12 +197,11 @@ class StoreFiller:
         self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a whole tally in shard 0. This is enough, because readers add up all shards.
+        """Store a whole tally in shard 0. Readers add up all shards.
 
         Raises:
             ConfigError: if the store has a different tally with this name, because a collector uses
                 the store.
-
         """
         packed = _packed(tally.counts, tally.symbols)
         written = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))
@@ -216,19 +209,14 @@ class StoreFiller:
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
-        """End the import. A collector can use the store from then on.
+        """End the import. From then on, a collector can use the store.
 
-        Args:
-            digest: the digest that identifies the backup.
-            grace_s: the grace period of the store that was backed up, in seconds. None if it is
-                unknown.
-            tallies: the names of all tallies in the backup.
+        ``tallies`` contains the names of all tallies in the backup. ``grace_s`` is None if the
+        backup does not contain the grace period.
 
         Raises:
-            ConfigError: if the store also has other tallies. A collector has then counted during
-                the import. It may have counted uploads of the backup again, before their ids were
-                stored.
-
+            ConfigError: if the store has other tallies. A collector has then counted during the
+                import, and may have counted uploads of the backup again.
         """
         elsewhere = (
             self._store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES))
@@ -266,7 +254,6 @@ class Demand:
 
     Attributes:
         tally_bytes: the memory of the tallies, which are all in one shard.
-
     """
 
     def __init__(self) -> None:
@@ -276,13 +263,7 @@ class Demand:
         self._largest: tuple[int, TallyLine] | None = None
 
     def add(self, number: int, line: BackupLine) -> None:
-        """Add the memory that a line needs.
-
-        Args:
-            number: the line's number in the file, for error messages.
-            line: the line.
-
-        """
+        """Add the memory of the line with this number. An error message may name the line."""
         match line:
             case TallyLine():
                 self.tally_bytes += COUNTER_BYTES * line.symbols + 3 * (NAME_BYTES + len(line.name))
@@ -296,7 +277,7 @@ class Demand:
                 self._other_bytes += sum(len(edition) + len(each) + NAME_BYTES for edition, each in own.items())
 
     def total_bytes(self, shards: int) -> int:
-        """Return the memory that all lines need in a store with this number of shards."""
+        """Return the memory of all lines in a store with this number of shards."""
         return self.tally_bytes + self._other_bytes + shards * self._bytes_a_shard
 
     def lack(self, needed_bytes: int, room_bytes: int) -> str:

@@ -80,7 +80,6 @@ class StoreProperties(NamedTuple):
         shards: the number of the store's shards.
         grace_s: how long a window accepts reports after its end, in seconds. None if no collector
             has used the store.
-
     """
 
     schema: int
@@ -89,13 +88,7 @@ class StoreProperties(NamedTuple):
 
 
 class StoredBucket(NamedTuple):
-    """A bucket of remembered uploads that was read from the store.
-
-    Attributes:
-        key: the bucket's key in the store.
-        bucket: the bucket's contents.
-
-    """
+    """A bucket of remembered uploads, and its key in the store."""
 
     key: bytes
     bucket: Bucket
@@ -108,14 +101,13 @@ class StoredBucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShardCut:
-    """A shard's *cut*, which is its content at one instant without the counts of closed windows.
+    """A shard's *cut*: its content at one instant, without the counts of closed windows.
 
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
         closed: the names of the windows that are closed in the shard.
-        index: the number of symbols of each tally with a part in the shard, by the tally's name.
+        index: the number of symbols of each tally in the shard, by the tally's name.
         open_counts: the shard's counts for each tally of an open window, by the tally's name.
-
     """
 
     changed: tuple[StoredBucket, ...]
@@ -125,7 +117,7 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, even while collectors count in it. This needs no permission to write.
+    """Reads a store, even while collectors count. This needs no permission to write.
 
     Every method raises StoreUnavailableError if the store does not respond.
     """
@@ -148,11 +140,10 @@ class StoreReader:
     def servers(self) -> str:
         """Return a text that changes if a server restarts or is replaced.
 
-        If the text changes during an export, the store may have lost acknowledged uploads.
+        After such a change, the store may have lost acknowledged uploads.
 
         Raises:
             ConfigError: if slots are moving from one server to another.
-
         """
         servers = sorted(filter(None, self._store.ask_servers(_server)))
         self._store.require_own()
@@ -161,11 +152,7 @@ class StoreReader:
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
-        """Yield the buckets of a shard, each in its state at the time of reading.
-
-        The store may count uploads in the meantime, so the buckets may have been read at different
-        times.
-        """
+        """Yield the buckets of a shard. Each is read at a different time."""
         cursor = b"0"
         while True:
             cursor, page = self._store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)
@@ -174,15 +161,12 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard's content at one instant, except for known buckets that have not changed.
+        """Return a shard's content at one instant, without known buckets that have not changed.
 
-        The server reads the shard in one step, during which it counts nothing. The step is short,
-        because these buckets are left out.
+        The server counts nothing in this step. The step is short, because unchanged buckets are
+        left out.
 
-        Args:
-            shard: the shard's number.
-            known: by key, the state of each bucket that `buckets` has yielded.
-
+        ``known`` maps the key of each bucket that `buckets` has yielded to its state.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)

@@ -1,4 +1,4 @@
 """The commands of ``hearsay-collector``.
 
-Each command parses its options, calls the module that does the work, prints the result, and exits.
+A command parses its options, calls the module that does the work, prints the result, and exits.
 """

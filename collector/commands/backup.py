@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""A file name that `--to` refuses, because many programs take it to mean standard output."""
+"""The file name `-`, which many programs take to mean standard output. `--to` refuses it."""
 
 
 @click.command(
@@ -167,11 +167,7 @@ def _is_backup(head: bytes) -> bool:
 def _require_same(what: str, owner: str | None, served: str | None) -> None:
     """Refuse a store or a backup that belongs to another app than the registry.
 
-    Args:
-        what: what belongs to an app, in the words of the message: "the store" or "the backup".
-        owner: the app to which it belongs, or None if unknown.
-        served: the registry's app, or None without a registry.
-
+    ``what`` is "the store" or "the backup". An unknown app is None.
     """
     if owner is not None and served is not None and served != owner:
         raise BackupError(
@@ -181,10 +177,10 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
 
 
 class Summary:
-    """Counts the lines of a backup by kind, for the message at the end of an export.
+    """Counts the lines of a backup by kind.
 
-    The number of uploads may be too high, because a backup may contain an upload twice if it
-    arrived during the export.
+    The number of uploads may be too high, because an upload that arrived during the export may be
+    in the backup twice.
     """
 
     def __init__(self) -> None:
@@ -209,15 +205,10 @@ class Summary:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show progress on a terminal until the context ends.
-
-    Args:
-        label: one or two words that name the items.
-        total: the total number of items, or None if it is unknown.
+    """Show progress on a terminal until the context ends. ``total`` is None if unknown.
 
     Yields:
         A function that advances the progress by a number of items.
-
     """
     if not sys.stderr.isatty():
         yield lambda _: None

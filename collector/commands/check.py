@@ -66,10 +66,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 Co
 
 
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for the store.
-
-    If the store is embedded and not running, it is started for the duration of the check.
-    """
+    """Yield the results for the store. Start an embedded store that is not running."""
     memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
     if config.redis_url is None:
         yield check_disk(config.data_dir)

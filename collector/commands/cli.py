@@ -97,7 +97,6 @@ class ErrorReportingGroup(click.Group):
         Raises:
             click.UsageError: if the command line or the registry cannot be used.
             click.ClickException: if something else fails.
-
         """
         try:
             return super().invoke(ctx)

@@ -1,7 +1,7 @@
 """Options that several commands share, and functions that open the store and read secrets.
 
-Secrets are read from the environment or from files, not from the command line, because every user
-of the machine can read a command line.
+Every user of a machine can read a command line. Secrets therefore come from the environment or from
+files.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from collector.store.shards import Shards
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
     """Return the settings of an option that accepts the values of an enumeration.
 
-    If click were given the enumeration, it would accept the names of its members instead of their
-    values.
+    click itself would accept the names of the members instead.
     """
     return {
         "type": click.Choice([member.value for member in members], case_sensitive=False),
@@ -45,12 +44,7 @@ def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
 
 
 def examples(*lines: str) -> str:
-    """Return the section of examples for the end of a command's help.
-
-    Args:
-        lines: the example commands.
-
-    """
+    """Return the section of example commands for the end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -176,16 +170,12 @@ log_format_option = click.option(
 def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
-    Args:
-        variable: the environment variable that may contain the secret. Instead, the variable with
-            ``_FILE`` added to its name may name a file that contains the secret.
-        file: the file that an option names, or None.
+    The secret is the value of the variable, or the content of a file. An option or the variable
+    with ``_FILE`` added to its name may name the file.
 
     Raises:
-        ConfigError: if both a value and a file are given, if the file cannot be read, or if the
-            secret is empty. An empty secret is an error. If it were ignored, a command could open a
-            store that the operator does not intend.
-
+        ConfigError: if both a value and a file are given, the file cannot be read, or the secret is
+            empty. Ignoring an empty secret could make a command open the wrong store.
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
     if file is None and file_name is not None:
@@ -214,20 +204,14 @@ def _content(file: Path) -> str:
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
     """Open a collector's store for a command that reads or changes it.
 
-    The command's writes are as durable as reports, because it uses the --durability and --copies of
-    the collector that started last. The store has recorded these settings.
-
-    Args:
-        data_dir: the directory of a running collector's embedded store. It is ignored if there is a
-            ``redis_url``.
-        redis_url: the URL of the server, or of any node of a cluster. None for an embedded store.
-        is_cluster: whether the server is a node of a cluster.
+    Without a ``redis_url``, the store is the embedded store of the collector that is running on the
+    directory. The command's writes are as durable as reports: the store has recorded the
+    --durability and --copies of the collector that started last.
 
     Raises:
         ConfigError: if no collector is running on the directory, or if the store cannot be used or
-            cannot provide the stored durability.
+            cannot provide the recorded durability.
         StoreUnavailableError: if the store does not respond.
-
     """
     url = running_store_url(data_dir) if redis_url is None else redis_url
     shards = Shards(url, NO_PROMISE, is_cluster=is_cluster)
@@ -241,16 +225,10 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which an embedded store listens.
 
-    If no collector is running the store, this function starts the store.
-
-    Args:
-        data_dir: the store's directory.
-        stack: the stack whose closing ends the store, if this function starts it.
-        memory_bytes: the memory limit of the store, if this function starts it.
+    If no collector is running the store, start it until the stack is closed.
 
     Raises:
         ConfigError: if there is no embedded store in the directory, or it cannot be used.
-
     """
     try:
         return running_store_url(data_dir)
@@ -260,11 +238,6 @@ def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: i
 
 
 def require_embedded(data_dir: Path) -> None:
-    """Refuse a directory that has never contained an embedded store.
-
-    Raises:
-        ConfigError: if the directory has never contained a store.
-
-    """
+    """Refuse a directory that has never contained an embedded store."""
     if not (data_dir / STORE_DIR).is_dir():
         raise ConfigError(f"there is no store in {data_dir}: name another --data-dir, or --redis URL")

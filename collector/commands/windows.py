@@ -1,4 +1,4 @@
-"""``hearsay-collector store close`` and ``retire``, which end a window early or remove tallies."""
+"""``hearsay-collector store close`` and ``retire``: close a window early, or remove tallies."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
 
 
 def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. If the window is already closed, only ensure that no failover can reopen it.
+    """Close a window. If the window is already closed, ensure that no failover can reopen it.
 
     Raises:
-        StoreUnavailableError: if the window may be only partly closed. The message says what to do.
-
+        StoreUnavailableError: if the window may be only partly closed. The message names the
+            remedy.
     """
     try:
         store.close(window)
@@ -78,13 +78,12 @@ def _close(store: RedisStore, window: Window) -> None:
 def _content(store: RedisStore, window: Window) -> str:
     """Describe how many reports a window contains.
 
-    The minimum time between two snapshots of open windows does not apply here, because the number
-    of reports reveals nothing about answers.
+    The number of reports reveals nothing about answers. The minimum time between two snapshots of
+    open windows therefore does not apply.
 
     Raises:
         ConfigError: if the store has no reports yet, or none in a window of the same kind (day,
             week or month). The operator has then probably named the wrong window.
-
     """
     tallied = store.tallied_windows() | store.closed_windows()
     kinds = {Window.parse(name).kind for name in tallied}
@@ -101,12 +100,7 @@ def _content(store: RedisStore, window: Window) -> str:
 
 
 def _require_terminal(window: Window) -> None:
-    """Check that a person can confirm the closing of a window.
-
-    Raises:
-        ConfigError: if there is no terminal on which the operator can answer.
-
-    """
+    """Refuse to close a window without a terminal on which a person can confirm."""
     if not is_terminal():
         raise ConfigError(
             f"closing window {window} cannot be undone, and there is no terminal to confirm it: add --yes"
@@ -114,7 +108,7 @@ def _require_terminal(window: Window) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether there is a terminal, so that a person can answer a question."""
+    """Return whether a person can answer on a terminal."""
     return sys.stdin.isatty()
 
 

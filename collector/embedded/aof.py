@@ -1,9 +1,9 @@
 """Reads the append-only files of a Redis or Valkey server, and detects missing data in them.
 
 The manifest lists the files. The base file contains everything up to the last rewrite, and has a
-checksum. Increment files contain every later write, without a checksum. If some of these files are
-missing or empty, the server starts as if they had never been written. Therefore the files are
-checked before the server starts.
+checksum. Increment files contain every later write, without a checksum. The server does not notice
+if some of these files are missing or empty. Therefore the collector checks the files before the
+server starts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STORE_DIR = "appendonlydir"
 MANIFEST = "appendonly.aof.manifest"
 
 BASE, INCREMENT = "b", "i"
-"""Two types of files in a manifest. Files of a third type are no longer needed, and are ignored."""
+"""Two types of files in a manifest. Other files are no longer needed, and are ignored."""
 
 _SEQUENCE = re.compile(r"\.(\d+)\.incr\.aof")
 _LENGTH = re.compile(rb"[*$](\d{1,9})\r\n")
@@ -31,13 +31,7 @@ CHUNK_BYTES = 2**20
 
 
 class ManifestEntry(NamedTuple):
-    """A file in a manifest.
-
-    Attributes:
-        name: the file's name.
-        kind: BASE, INCREMENT, or another type.
-
-    """
+    """A file in a manifest. Its kind is BASE, INCREMENT, or another type."""
 
     name: str
     kind: str
@@ -48,7 +42,6 @@ def named_in(folder: Path) -> list[ManifestEntry]:
 
     Raises:
         OSError: if there is no manifest, or it cannot be read.
-
     """
     lines = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
     words = [line.split() for line in lines]
@@ -61,7 +54,6 @@ def increments_in(folder: Path) -> list[str]:
 
     Raises:
         OSError: if there is no manifest, or it cannot be read.
-
     """
     return [file.name for file in named_in(folder) if file.kind == INCREMENT]
 
@@ -108,7 +100,6 @@ class Reach(NamedTuple):
     Attributes:
         size: the length of this part in bytes.
         checksum: the CRC-32 of this part, which detects accidental changes but not attacks.
-
     """
 
     size: int = 0
@@ -119,9 +110,8 @@ class DataLoss(NamedTuple):
     """Acknowledged data that is missing.
 
     Attributes:
-        text: a sentence for people that says which data is missing, and where.
+        text: a sentence for people that names the missing data and its place.
         can_be_left_out: whether the remaining data can be read without the missing data.
-
     """
 
     text: str
@@ -131,12 +121,8 @@ class DataLoss(NamedTuple):
 def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> Iterator[DataLoss]:
     """Yield the acknowledged data that is missing.
 
-    Args:
-        folder: the folder of the append-only files.
-        noted: the part of each increment that was intact according to the mark (see
-            `high_water_mark`).
-        noted_at_s: the time at which the mark was written (Unix seconds).
-
+    ``noted`` contains the part of each increment that was intact when the mark was written (see
+    `high_water_mark`), at ``noted_at_s`` (Unix seconds).
     """
     try:
         files = named_in(folder)
@@ -194,13 +180,7 @@ def make_readable(folder: Path) -> Iterator[DataLoss]:
 
 
 def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
-    """Return instructions for an operator about losses in a data directory.
-
-    Args:
-        data_dir: the directory.
-        can_be_read: whether the remaining data can be read.
-
-    """
+    """Return instructions for an operator about losses in a data directory."""
     if can_be_read:
         otherwise = f"to continue with the readable part, run hearsay-collector store accept-loss --data-dir {data_dir}"
     else:
@@ -211,27 +191,12 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return the message for a file that has become shorter.
-
-    Args:
-        name: the file's name.
-        present: the number of bytes that are left.
-        noted: the number of bytes that were acknowledged.
-
-    """
+    """Return the message for a file with fewer bytes than were acknowledged (``noted``)."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:
-    """Extend the intact part of an increment to a given size.
-
-    Args:
-        file: the increment.
-        before: the part that is already known.
-        size: the size to extend it to. If the file is shorter, the part ends at the end of the
-            file.
-
-    """
+    """Extend the intact part of an increment to a given size, or to the end of a shorter file."""
     at, checksum = before
     with file.open("rb") as opened:
         opened.seek(at)

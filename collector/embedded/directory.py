@@ -1,8 +1,8 @@
-"""The embedded store's directory, which has an owner, a lock and a file with the socket's address.
+"""The embedded store's directory, with its owner, its lock, and the address of the store's socket.
 
-Only one collector at a time has the lock. The collector keeps the lock as long as any of its
-processes may write to the directory. The store's socket is inside the directory or, if the
-directory cannot contain a socket, in a temporary folder.
+Only one collector at a time has the lock, for as long as any of its processes may write to the
+directory. The store's socket is inside the directory. If the directory cannot contain a socket, the
+socket is in a temporary folder.
 """
 
 from __future__ import annotations
@@ -29,11 +29,7 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""How long to wait for the lock, in seconds.
-
-If a collector was just killed, its store releases the lock within moments. If the lock is not
-released by then, it is useless to wait longer.
-"""
+"""How long to wait for the lock, in seconds. A killed collector's store needs only moments."""
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
 
@@ -46,10 +42,7 @@ PROBE_BYTES = 4096
 """The size of a test file, which is one block. A full disk has no space for it."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The minimum free space, in bytes, for a store to start.
-
-A store that starts writes less than this, to a few small files.
-"""
+"""The minimum free space, in bytes. A store that starts writes less than this."""
 
 ADDRESS_FILE = "store.address"
 
@@ -67,12 +60,10 @@ LONGEST_PATH = 93
 def require_trusted(data_dir: Path) -> None:
     """Refuse a directory in which other users can replace the store's files.
 
-    Root may use anybody's directory. Members of the directory's group are trusted, because the
-    operator has chosen this directory.
+    Root may use anybody's directory. The operator chose the directory, so its group is trusted.
 
     Raises:
-        ConfigError: if the directory is refused; the message says what to do.
-
+        ConfigError: if the directory is refused.
     """
     status = data_dir.stat()
     if status.st_uid not in (os.geteuid(), ROOT) and os.geteuid() != ROOT:
@@ -89,13 +80,12 @@ def require_trusted(data_dir: Path) -> None:
 
 
 def require_own_store(data_dir: Path) -> None:
-    """Refuse a directory whose store another user runs, if this process runs as root.
+    """Refuse to run as root on the store of another user.
 
-    The other user could not use the files that root would create there.
+    That user could not use the files that root would create there.
 
     Raises:
-        ConfigError: if the directory is refused; the message says what to do.
-
+        ConfigError: if the directory is refused.
     """
     lock = data_dir / LOCK_FILE
     if os.geteuid() == ROOT and lock.exists() and lock.stat().st_uid != ROOT:
@@ -108,12 +98,11 @@ def require_own_store(data_dir: Path) -> None:
 def require_writable(data_dir: Path) -> None:
     """Refuse a directory to which the store could not write.
 
-    To find out, this function writes temporary files and removes them. If the directory does not
-    exist yet, the function tries the nearest existing parent instead.
+    Write temporary files and remove them. If the directory does not exist yet, test the nearest
+    existing parent.
 
     Raises:
         ConfigError: if the store could not write. The message says where and why.
-
     """
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
     present = (nearest, *data_dir.rglob("*"))
@@ -127,11 +116,8 @@ def require_writable(data_dir: Path) -> None:
 def require_room(folder: Path, size: int = START_BYTES) -> None:
     """Refuse a folder in which a file of a given size (bytes) cannot be written.
 
-    To find out, this function writes a temporary file and removes it.
-
     Raises:
-        ConfigError: if the file cannot be written. The message says why, and what to do.
-
+        ConfigError: if the file cannot be written. The message gives the reason and the remedy.
     """
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -166,7 +152,6 @@ def locked(data_dir: Path) -> int:
 
     Raises:
         ConfigError: if the directory cannot be used, or is in use.
-
     """
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -195,17 +180,13 @@ def locked(data_dir: Path) -> int:
 
 
 def runtime_dir_for(data_dir: Path) -> Path:
-    """Create and return a folder for the store's socket.
+    """Create and return a folder for the store's socket. The caller must have the lock.
 
-    The caller must have the directory's lock.
-
-    The folder is inside the data directory, so that the next collector finds the files of a killed
-    collector. If the data directory cannot contain a socket, the folder is a temporary folder. If a
+    The folder is inside the data directory if possible. Otherwise, it is a temporary folder. If a
     killed collector leaves a temporary folder behind, the next collector removes the folder.
 
     Raises:
         ConfigError: if neither folder can contain a socket.
-
     """
     _remove_left(data_dir)
     inside = data_dir / RUNTIME_DIR
@@ -214,12 +195,7 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
 
 def write_address(data_dir: Path, url: str) -> None:
-    """Write the store's URL to the data directory, for its owner only.
-
-    Raises:
-        ConfigError: if the URL cannot be written.
-
-    """
+    """Write the store's URL to the data directory, for its owner only."""
     with whole_file(data_dir / ADDRESS_FILE) as file:
         file.write(url.encode())
 
@@ -229,7 +205,6 @@ def running_store_url(data_dir: Path) -> str:
 
     Raises:
         ConfigError: if no collector runs there, or other users could have written the address.
-
     """
     if data_dir.is_dir():
         require_trusted(data_dir)
@@ -261,7 +236,6 @@ def _temporary_folder(unusable: Path) -> Path:
 
     Raises:
         ConfigError: if the temporary folder cannot contain a socket either.
-
     """
     unusable.rmdir()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))

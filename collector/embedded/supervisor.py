@@ -1,11 +1,12 @@
 """The guardian, which starts and restarts the embedded store, and ends it when the collector ends.
 
-The guardian is a separate program in a separate session, and uses only the standard library. It is
-connected to the collector by a pipe, the *lifeline*. The collector writes a byte to the lifeline
-once the store is ready. When the lifeline is closed, the collector has ended. Whenever the store
-ends unexpectedly, the guardian writes the store's exit status to standard output, which is a pipe
-that the collector reads. The lock on the data directory is an open file that the store inherits.
-The directory therefore stays locked as long as any process may write there.
+The guardian is a separate program in a separate session, and uses only the standard library. A
+pipe, the *lifeline*, connects the guardian to the collector. The collector writes a byte to the
+lifeline once the store is ready. The lifeline is closed when the collector ends.
+
+The guardian writes the store's exit status to standard output, which the collector reads. The store
+inherits the open file that locks the data directory. The directory therefore stays locked as long
+as any process may write there.
 """
 
 from __future__ import annotations
@@ -23,16 +24,10 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""The longest wait between two starts, in seconds.
-
-Each wait is longer than the previous one, because frequent attempts do not help if, for example,
-the disk is full.
-"""
+"""The longest wait between two starts, in seconds. Each wait is longer than the previous one."""
 
 STEADY_AFTER_S = 60.0
-"""The number of seconds that a store must run so that the first wait before its next restart is
-short again.
-"""
+"""After running for this many seconds, a store restarts quickly again."""
 
 STOP_TIMEOUT_S = 10.0
 """Seconds until a store that does not end is killed. Acknowledged data is already on disk."""
@@ -57,7 +52,6 @@ class Guardian:
 
         Returns:
             0, or the store's exit status if it never became ready.
-
         """
         threading.Thread(target=self._watch_lifeline, daemon=True).start()
         delay_s = FIRST_DELAY_S
@@ -101,11 +95,9 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Send the store's exit status to the collector.
+    """Send the store's exit status to the collector. A signal has a negative number.
 
-    If a signal ended the store, the status is the negative number of the signal.
-
-    This function never delays a restart, even if the collector has ended or does not read.
+    This function never delays a restart, even if the collector does not read.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)
@@ -115,10 +107,9 @@ _libc = ctypes.CDLL(None)
 
 
 def _end_with_parent() -> None:
-    """Make the kernel end the store if the guardian itself is killed.
+    """Make the kernel end the store if the guardian itself is killed (Linux only).
 
-    This works only on Linux. On other systems, the store keeps running, and the directory stays
-    locked.
+    On other systems, the store keeps running, and the directory stays locked.
     """
     if sys.platform == "linux":
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -128,7 +119,7 @@ def main() -> int:
     """Run the guardian with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``.
 
     LIFELINE and LOCK are the numbers of open files. RUNTIME_DIR is the folder of the store's
-    socket, which the guardian removes when it ends. COMMAND starts the store.
+    socket, which the guardian removes at its end. COMMAND starts the store.
     """
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
     os.umask(0o077)  # nobody else may read the append-only file, which shows the order of uploads

@@ -15,19 +15,17 @@ from collector.redis_servers.server import ask
 APART_S = 60.0
 """The smallest difference between two clocks, in seconds, for which a warning is logged.
 
-Synchronized clocks differ by less than a second. If a collector's clock is more than ten minutes
-behind, it refuses reports for windows that have just begun.
+Synchronized clocks differ by less than a second. A collector that is more than ten minutes behind
+refuses reports for windows that have just begun.
 """
 
 TOGETHER_S = 30.0
 """The warning ends when two clocks differ by less than this, in seconds.
 
-This limit is lower than APART_S. Otherwise, a difference near APART_S would start and end the
-warning again and again.
+With only one limit, a difference near it would start and end the warning repeatedly.
 """
 
 LOOK_INTERVAL_S = 60.0
-"""Seconds between two checks."""
 
 _UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
@@ -43,7 +41,7 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the difference with the largest absolute value, which is negative if it is a lag."""
+    """Return the difference with the largest absolute value. A server's lag is negative."""
     return max(ahead_s, key=abs)
 
 
@@ -61,19 +59,12 @@ def describe(ahead_s: float) -> str:
 class ClockWatch:
     """Checks the servers' clocks from time to time.
 
-    A line is logged when a server's clock differs too much from this machine's, and another line
-    when all clocks agree again.
+    A line is logged when a server's clock differs too much from this machine's, and when all clocks
+    agree again.
     """
 
     def __init__(self, look: Callable[[], Iterable[float]], monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Store the function that checks the clocks.
-
-        Args:
-            look: returns the seconds by which each server's clock is ahead, or raises
-                StoreUnavailableError.
-            monotonic: returns the seconds of a monotonic clock.
-
-        """
+        """Store a function that returns the seconds by which each server's clock is ahead."""
         self._look = look
         self._monotonic = monotonic
         self._next_s = float("-inf")

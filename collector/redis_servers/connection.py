@@ -1,15 +1,13 @@
 """Connections to a server, the commands that they send, and the meaning of the server's errors.
 
-When the collector opens a connection to a server, it checks the server's settings and its store.
-The connections of redis-py reconnect by themselves, perhaps to a server that was not checked. The
-connections in this module never reconnect.
+When the collector opens a connection, it checks the server's settings and its store. A connection
+of redis-py would reconnect by itself, perhaps to another server. The connections in this module
+never reconnect.
 
-`require_url` refuses every part of a URL that redis-py would misunderstand. redis-py passes every
-parameter of a URL to the connection as an argument. Some of these arguments cannot be texts. Others
-would change how responses are read, disable certificate checks, or be overridden. redis-py also
-ignores a host before the path of a socket, reads port 0 as 6379, and reads a database that is not a
-number, or has thousands of digits, as 0. If a parameter occurs twice, redis-py uses the first
-value.
+redis-py passes every parameter of a URL to the connection as an argument. Some arguments cannot be
+texts. Others would change how responses are read, or disable certificate checks. redis-py also
+ignores a host before the path of a socket, reads port 0 as 6379, and reads an invalid database as
+0. `require_url` refuses such URLs.
 """
 
 from __future__ import annotations
@@ -40,27 +38,23 @@ return redis.call(unpack(ARGV))
 class Connection(AbstractConnection):
     """A connection that never reconnects.
 
-    Commands may be sent before the responses to earlier commands arrive. Responses arrive in order.
-    If sending or receiving fails, the connection is closed. Otherwise, an unread response would be
-    mistaken for the response to a later command. If the response is itself an error, the connection
-    stays open.
+    Commands may be sent before earlier responses arrive. Responses arrive in order. If sending or
+    receiving fails, the connection is closed. Otherwise, an unread response would be mistaken for
+    the response to a later command. After a response that is an error, the connection stays open.
 
     Attributes:
         history: the id of the server's replication history when the connection was opened (see
             `server.history`). Empty if replication does not matter.
-
     """
 
     history = ""
     _has_connected = False
 
     def connect_check_health(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 as in redis-py
-        """Connect. redis-py calls this again when it finds the connection closed.
+        """Connect. redis-py calls this method again when it finds the connection closed.
 
         Raises:
-            RedisError: if the server cannot be reached, or if this object has been connected
-                before.
-
+            RedisError: if the server cannot be reached, or the connection was opened before.
         """
         if self._has_connected:
             raise RedisConnectionError("it closed the connection")
@@ -76,7 +70,6 @@ class Connection(AbstractConnection):
 
         Raises:
             RedisError: if they cannot be sent in time.
-
         """
         self.send_packed_command((packed,))  # type: ignore[no-untyped-call] # redis-py's
 
@@ -85,7 +78,6 @@ class Connection(AbstractConnection):
 
         Raises:
             RedisError: if the response is an error, or does not arrive in time.
-
         """
         return self.read_response()
 
@@ -95,7 +87,6 @@ class Connection(AbstractConnection):
         Raises:
             RedisError: if the response is an error about the whole server, or does not arrive in
                 time.
-
         """
         try:
             return self.receive()
@@ -128,15 +119,8 @@ CLASSES: Mapping[object, Any] = {
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
     """Return a command in a form that the server executes even if its memory is full.
 
-    Use this form for commands that close a window or record a property of the store. A full store
-    can therefore be started and read, its windows can be closed, and its old tallies can be
-    deleted.
-
-    Args:
-        name: the command's name.
-        key: the command's only key.
-        arguments: the command's other arguments.
-
+    Use this form to close a window or to record a property of the store. Otherwise, a full store
+    could not be started, read or emptied.
     """
     return "EVAL", EVEN_WHEN_FULL, 1, key, name, key, *arguments
 
@@ -145,10 +129,9 @@ class PackedCommand(NamedTuple):
     """A command, encoded for sending.
 
     Attributes:
-        tag: the text that determines the slot. It is the prefix of a shard's keys, or the name of a
-            key that belongs to no shard.
+        tag: the text that determines the slot: the prefix of a shard's keys, or the name of a key
+            that belongs to no shard.
         command: the encoded command. It must be safe to send it twice.
-
     """
 
     tag: str
@@ -161,7 +144,7 @@ class PackedCommand(NamedTuple):
 
 
 class TooFewCopiesError(RedisError):
-    """The server has executed a write that too few replicas have on disk so far."""
+    """The server has executed a write, but too few replicas have the write on disk so far."""
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
@@ -196,10 +179,9 @@ def require_url(url: str) -> None:
     """Refuse a URL if redis-py would misunderstand or ignore a part of it.
 
     Raises:
-        ConfigError: if the URL is refused. The message contains no part of the URL except the names
-            of parameters. If the parameters contain an @, the message does not even contain names,
-            because a name could then be a part of a password.
-
+        ConfigError: if the URL is refused. The message contains only names of parameters. If the
+            parameters contain an @, a name could be a part of a password, so the message contains
+            no names.
     """
     try:
         parts = urlsplit(url)

@@ -1,11 +1,9 @@
 """Opens connections to a store's servers, and checks that each server can keep a promise.
 
-The promise says how durably an upload is stored before it is acknowledged (see `Promise`).
+The promise is how durably an upload is stored before it is acknowledged (see `Promise`).
 
-Only this module configures redis-py.
-
-Each thread has its own connection to each server. This avoids the bookkeeping of a pool, and saves
-about a third of a worker's time for an upload.
+Each thread has its own connection to each server. Without the bookkeeping of a pool, a worker needs
+a third less time for an upload.
 """
 
 from __future__ import annotations
@@ -34,8 +32,7 @@ CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
 """How long a server may take to respond, in seconds.
 
-If a write takes longer, the server's disk is failing. It is then better to respond with status 503,
-so that the client retries, than to wait longer.
+If a write takes longer, the server's disk is failing. The client gets status 503 and retries.
 """
 
 AVOIDED_S = 2.0
@@ -48,10 +45,7 @@ Measured = TypeVar("Measured")
 
 
 class _OfAThread(dict[Address, Connection]):
-    """The connections of one thread.
-
-    The connections are closed when the thread ends, rather than later by garbage collection.
-    """
+    """The connections of one thread, which are closed when the thread ends."""
 
     def __del__(self) -> None:
         """Close the connections."""
@@ -73,16 +67,14 @@ class Connections:
         """Store the server's URL. Nothing is sent before the first use.
 
         Args:
-            url: the URL of the server. The same user, password and certificates are used for the
-                other nodes of a cluster.
+            url: the URL of the server. All nodes of a cluster have the same user, password and
+                certificates.
             promise: the promise that every server must be able to keep.
             is_cluster: whether the server is a node of a cluster.
-            set_up: prepares a new connection. If this function raises an error, the connection is
-                closed.
+            set_up: prepares a new connection. After an error, the connection is closed.
 
         Raises:
             ConfigError: if the URL is not valid.
-
         """
         pool = _pool_of(url)
         self._class = CLASSES[pool.connection_class]
@@ -99,7 +91,6 @@ class Connections:
         Raises:
             RedisError: if the server does not respond.
             ConfigError: if the server would not keep the promise.
-
         """
         connections = self._own()
         connection = connections.get(address)
@@ -145,7 +136,6 @@ class Connections:
         Raises:
             RedisError: if the server does not respond.
             ConfigError: if the server would not keep the promise.
-
         """
         connection = self.connect(address)
         try:
@@ -162,7 +152,7 @@ class Connections:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether data that was read must also be on replicas, because a replica may become master.
+        """Whether readers must wait for replicas, because a replica may become master.
 
         Always False for a program that acknowledges no reports, such as ``store export``.
         """
@@ -171,15 +161,11 @@ class Connections:
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the number of replicas that must have a shard's data before readers get the data.
 
-        The number includes all replicas that may become master, and is at least the promised number
-        of copies. If the promise includes copies, failed replicas that are not connected are left
-        out. They may lack acknowledged writes anyway, so it does not matter if they also lack this
-        data.
+        These are all replicas that may become master, and at least the promised copies. With
+        promised copies, disconnected replicas are left out: they may lack acknowledged writes
+        anyway.
 
-        Args:
-            connection: a connection to the server that returned the data.
-            tag: the prefix of the shard's keys.
-
+        ``tag`` is the prefix of the shard's keys.
         """
         if not self._is_cluster:
             return Replicas(self._promise.copies)
@@ -190,12 +176,7 @@ class Connections:
     def redirected(self, source: Address, error: AskError) -> Address:
         """Return the address to which a server redirects.
 
-        If the redirection contains no host, it refers to the host of the redirecting server.
-
-        Args:
-            source: the address of the redirecting server.
-            error: the redirection.
-
+        A redirection without a host refers to the host of the redirecting server.
         """
         host, port = error.node_addr
         return host or self._host_of(source), port
@@ -203,12 +184,10 @@ class Connections:
     def servers(self, known: Sequence[Address]) -> list[Address]:
         """Return the addresses of all servers of the store, replicas included.
 
-        Args:
-            known: the nodes to ask, in this order. The server of the URL is asked last.
+        The known nodes are asked in order, and the server of the URL last.
 
         Raises:
             StoreUnavailableError: if none of them responds.
-
         """
         for address in known:
             with contextlib.suppress(RedisError), self.briefly(address) as connection:
@@ -222,13 +201,8 @@ class Connections:
     def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
         """Call a function with a new connection to each server, and return the results in order.
 
-        Args:
-            known: the nodes to ask for the addresses of all servers, as for `servers`.
-            metric: the function.
-
         Raises:
             StoreUnavailableError: if a server does not respond.
-
         """
         answers = []
         for address in self.servers(known):
@@ -242,16 +216,12 @@ class Connections:
     def require_promise(self, known: Sequence[Address]) -> tuple[Address, ...]:
         """Check that every server can keep the promise.
 
-        Args:
-            known: the nodes to ask for the addresses of all servers, as for `servers`.
-
         Returns:
             The nodes of the cluster. Empty for a single server.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
             StoreUnavailableError: if a server does not respond.
-
         """
         try:
             self.open(None).close()
@@ -295,10 +265,7 @@ class Connections:
         self.avoid(address)  # keeps the other threads away while this thread tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
-        """Refuse a server with too few replicas, or with a replica that could not keep the promise.
-
-        A server that is itself a replica is not refused.
-        """
+        """Refuse a master with too few replicas that can keep the promise."""
         replicas = server.replicas(connection)
         if replicas is None:
             return
@@ -316,11 +283,10 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Convert a URL to a pool. Only the class and arguments of the pool's connections are used.
+    """Convert a URL to a pool, for the class and arguments of its connections.
 
     Raises:
         ConfigError: if the URL is not valid.
-
     """
     require_url(url)
     try:
@@ -343,16 +309,11 @@ def answers(url: str) -> bool:
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
     """Measure something, and check that the same server process responds before and afterwards.
 
-    If it responds both times, it has completed every write that it began before the measurement. If
-    the server writes to disk before it responds, these writes are on disk.
-
-    Args:
-        url: the server's URL.
-        measure: returns the measurement.
+    If the process responds both times, it has completed every write that it began before the
+    measurement. With ``appendfsync always``, these writes are on disk.
 
     Returns:
         The measurement. None if the process did not respond both times.
-
     """
     connections = Connections(url, NO_PROMISE, is_cluster=False)
     try:

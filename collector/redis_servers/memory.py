@@ -1,7 +1,4 @@
-"""Measures the memory that a store's servers use, and the memory that this machine allows.
-
-A warning is logged if a server is nearly full.
-"""
+"""Measures the memory that a store's servers use, and the memory that this machine allows."""
 
 from __future__ import annotations
 
@@ -17,23 +14,21 @@ from collector.errors import StoreUnavailableError, in_units
 from collector.log import Event
 
 NEARLY_FULL = 0.75
-"""A server that uses at least this fraction of its memory counts as nearly full.
+"""From this used fraction of its memory, a server counts as nearly full.
 
-At this point, there is still time to give the server more memory.
+There is still time to give the server more memory.
 """
 
 FULL = 0.95
-"""If a server uses this fraction of its memory, uploads are expected to fail soon.
+"""From this used fraction, uploads are expected to fail soon.
 
-The remaining memory is needed for clients and for a rewrite of the append-only file.
+Clients and a rewrite of the append-only file need the remaining memory.
 """
 
 ROOM = 0.70
-"""If the used fraction falls below this, a server that was nearly full has enough free memory
-again.
+"""Below this used fraction, a server that was nearly full has enough free memory again.
 
-This fraction is lower than NEARLY_FULL. Otherwise, a server whose memory use is near NEARLY_FULL
-would start and end the warning again and again.
+With only one limit, a memory use near it would start and end the warning repeatedly.
 """
 
 LOOK_INTERVAL_S = 10.0
@@ -42,13 +37,11 @@ LOOK_INTERVAL_S = 10.0
 _log = logging.getLogger(__name__)
 
 EMBEDDED_PART = 2
-"""The embedded store may use the machine's memory divided by this number, which is half of the
-memory.
+"""The embedded store may use the machine's memory divided by this number.
 
 A rewrite of the store's file forks the server. In the worst case, every page of memory changes
-during the rewrite, and the forked copy needs as much memory as the store. When the store has
-reached its limit, it accepts no uploads, so no page changes. Until then, the other half of the
-memory is for the copy, the workers and the system.
+during the rewrite, and the copy needs as much memory as the store. The other half of the memory is
+for the copy, the workers and the system.
 """
 
 PROC, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -58,12 +51,10 @@ class Memory(NamedTuple):
     """The memory of one server.
 
     Attributes:
-        used_bytes: the memory that the server uses.
         most_bytes: the memory that the server may use.
         is_limited: whether `most_bytes` is the server's own limit (maxmemory), at which the server
-            refuses uploads. Otherwise, it is the machine's memory. If the machine runs out of
-            memory, the system kills a program, perhaps the server.
-
+            refuses uploads. Otherwise, it is the machine's memory, at which the system kills a
+            program.
     """
 
     used_bytes: int
@@ -82,7 +73,6 @@ class Memory(NamedTuple):
         return self.used_bytes / self.most_bytes
 
     def __str__(self) -> str:
-        """Describe the memory for people."""
         limit = "its maxmemory" if self.is_limited else "its machine's memory"
         return f"a server uses {in_units(self.used_bytes)}, {self.part:.0%} of {limit} ({in_units(self.most_bytes)})"
 
@@ -90,18 +80,11 @@ class Memory(NamedTuple):
 class MemoryWatch:
     """Checks the servers' memory from time to time.
 
-    A line is logged when a server is nearly full, and another line when all servers have enough
-    memory again.
+    A line is logged when a server is nearly full, and when all servers have enough memory again.
     """
 
     def __init__(self, look: Callable[[], Iterable[Memory]], clock: Callable[[], float] = time.monotonic) -> None:
-        """Store the function that checks the memory.
-
-        Args:
-            look: returns the memory of every server, or raises StoreUnavailableError.
-            clock: returns the seconds of a monotonic clock.
-
-        """
+        """Store a function that returns the memory of every server."""
         self._look = look
         self._clock = clock
         self._next_s = float("-inf")
@@ -146,9 +129,8 @@ def group_limits_bytes(own: Path, groups: Path) -> Iterator[int]:
     Args:
         own: the file that names the program's groups; see cgroups(7). The file has a line
             ``0::PATH`` for version 2 or ``N:memory:PATH`` for version 1.
-        groups: the folder where the file system of control groups is mounted. In a container, the
-            root of this file system is often the container's own group.
-
+        groups: the folder of the file system of control groups. In a container, its root is often
+            the container's own group.
     """
     lines = own.read_text(encoding="utf-8").splitlines() if own.is_file() else []
     for line in lines:

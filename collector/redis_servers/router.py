@@ -1,8 +1,8 @@
 """Sends commands to the servers that have their keys, on a single server or a cluster.
 
-The router learns the locations of keys from the cluster's redirections, and forgets the locations
-if a node is lost. While a slot moves, commands for the slot's keys are retried for about a second.
-If the move takes longer, or if a node is down, only the commands for the affected keys fail.
+The router learns the locations of keys from the cluster's redirections, and forgets them if a node
+is lost. While a slot moves, commands for the slot's keys are retried for about a second. If the
+move takes longer, or if a node is down, only the commands for the affected keys fail.
 """
 
 from __future__ import annotations
@@ -30,27 +30,24 @@ ROUNDS = 9
 """The maximum number of rounds of a call. In each round, a command is sent at most once.
 
 A command needs another round after a redirection, after a lost connection, and while its slot is
-moving to another server.
+moving.
 """
 
 FIRST_PAUSE_S = 0.005
-"""The first pause while a slot moves.
+"""The first pause while a slot moves. Each pause is twice as long as the previous one.
 
-Each pause is twice as long as the previous one. All pauses together last about a second.
+All pauses together last about a second.
 """
 
 TRIES = 2
-"""The number of times that a server is tried if connections break. An old connection may have been
-broken before the call.
-"""
+"""How often a server is tried if connections break. An old connection may already be broken."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
 """The tags of the commands that a server answered, by server and connection.
 
-A tag is the text that determines the slot of a command, such as a shard's prefix (see
-`PackedCommand`).
+See `PackedCommand` for tags.
 """
 
 
@@ -61,7 +58,6 @@ class _Sent(NamedTuple):
         place: the index of the command among the requests of the call.
         is_asking: whether the command's slot is still moving to that server. The command ASKING
             must then be sent first.
-
     """
 
     place: int
@@ -72,17 +68,13 @@ class _Call:
     """The progress of one call of `Router.ask_all`.
 
     Attributes:
-        requests: the requests of the call.
-        answered: the connection to each server that responded, and the tags of the requests that it
-            answered.
-        answers: the latest response or error for each request. None before the first.
+        answered: for `Router.confirm`, the tags of the requests that each server answered.
+        answers: the latest response or error for each request.
         pending: indexes of the requests to send in the next round.
-        asking: the servers to which slots are still moving, by the index of the pending request for
-            the slot.
+        asking: the servers to which slots are still moving, by the index of the pending request.
         lost: the servers that failed, with one entry for each failure.
         lost_before: the servers that had failed before this round.
         is_moving: whether a slot was moving in this round.
-
     """
 
     def __init__(self, requests: Sequence[PackedCommand], answered: Answered) -> None:
@@ -110,10 +102,8 @@ class Router:
     def __init__(self, connections: Connections, copies: int) -> None:
         """Start without knowing the locations of keys. Nothing is sent before the first use.
 
-        Args:
-            connections: opens the connections.
-            copies: the number of replicas that must have a write on disk before it is acknowledged.
-
+        ``copies`` is the number of replicas that must have a write on disk before it is
+        acknowledged.
         """
         self._connections = connections
         self._nodes: tuple[Address, ...] = ()
@@ -125,14 +115,10 @@ class Router:
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
-        """Send one command, and return the response.
-
-        The result is the same as if `ask_all` sent the command. This method is faster than
-        `ask_all`, unless the key has moved to another server.
+        """Send one command, and return the response. This is faster than `ask_all`.
 
         Raises:
             StoreUnavailableError: if there is no response.
-
         """
         home = self._homes.get(request.tag)
         connection = self._connections.opened(home)
@@ -165,7 +151,6 @@ class Router:
         Returns:
             The response to each request, or a StoreUnavailableError, in the order of the requests.
             A write that has a response is on the disks of the promised number of replicas.
-
         """
         call = _Call(requests, {} if answered is None else answered)
         pause_s = FIRST_PAUSE_S
@@ -185,13 +170,12 @@ class Router:
 
         Args:
             answered: the servers that responded, and the tags of the commands that they answered.
-            name: the name, without a shard's prefix, of the key that is written after the reads.
-                Once a replica has this write, it also has the data that was read.
+            name: the name, without a shard's prefix, of the key that is written after the reads. A
+                replica that has this write also has the data that was read.
 
         Raises:
             StoreUnavailableError: if a connection is closed, or replicas do not have the data in
                 time.
-
         """
         if self._connections.is_replicated:
             for (address, connection), tags in answered.items():
@@ -257,8 +241,8 @@ class Router:
     def _home(self, call: _Call, tag: str) -> Address:
         """Return the server that has the keys of a tag.
 
-        If that server is unknown, return a server that may redirect to it. This is the one that has
-        failed least often in this call.
+        If that server is unknown, return the server that has failed least often in this call. The
+        server may redirect.
         """
         home = self._homes.get(tag)
         if home is not None:
@@ -318,14 +302,8 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
 def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
     """Return the responses to a batch. An error about only one command is also a response.
 
-    This function waits until enough replicas have the batch's writes on disk. If they do not have
-    the writes on disk in time, every response becomes an error.
-
-    Args:
-        connection: the connection over which the batch was sent.
-        batch: the commands that were sent.
-        copies: the number of replicas that must have the writes on disk.
-
+    Wait until ``copies`` replicas have the batch's writes on disk. If this takes too long, every
+    response becomes an error.
     """
     answers = []
     for _, is_asking in batch:
@@ -341,17 +319,11 @@ def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> lis
 def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
     """Make a server write to one of its shards, and return the shard's tag.
 
-    The write follows everything that the server returned earlier on this connection.
-
-    Args:
-        connection: the connection over which the server responded.
-        tags: the prefixes of the shards for which the server responded. Their slots may be moving
-            to another server.
-        name: the name of the key to write, without the prefix.
+    The write follows everything that the server returned earlier on this connection. Slots of the
+    given tags may be moving to another server.
 
     Raises:
         RedisError: if the server does not accept a write to any of these shards.
-
     """
     answer: Any = None
     for tag in tags:

@@ -1,8 +1,7 @@
 """Queries one server over one connection, for example for its settings or replicas.
 
-With ``--copies N``, a write is acknowledged only once it is on the disks of the server and of N
-replicas. With this option, and also on a cluster, a replica may replace its master. In both cases,
-data that was read is returned only once all replicas that may become master have it on disk.
+On a cluster or with ``--copies``, a replica may replace its master. Data that was read is then
+returned only once all replicas that may become master have the data on disk.
 """
 
 from __future__ import annotations
@@ -22,17 +21,15 @@ Address: TypeAlias = tuple[str, int] | None
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
 """The setting that determines which replicas a cluster accepts as new masters.
 
-Nodes do not vote for a replica that was disconnected from its master for too long, or was never in
-sync. If the setting is 0, nodes vote for any replica.
+Nodes do not vote for a replica that was disconnected for too long, or was never in sync. If the
+setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""The successive waits until replicas have a write on disk, in milliseconds. They last two seconds
-in total.
+"""The successive waits until replicas have a write on disk, in milliseconds, two seconds in total.
 
-At the beginning of each wait, the replicas are asked how much they have on disk. Without being
-asked, they report this only once a second. Therefore there are several waits, and the first ones
-are short.
+Each wait begins by asking the replicas how much they have on disk. Otherwise, they report this only
+once a second. The first waits are short.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
@@ -44,9 +41,8 @@ class Replicas(NamedTuple):
     Attributes:
         number: the number of these replicas, including failed ones.
         failed: the node ids of the failed replicas, which may recover.
-        away: the number of failed replicas that are not connected to the server. After too long a
-            disconnection, a replica cannot become master (see VALIDITY_FACTOR).
-
+        away: the number of failed replicas that are not connected to the server (see
+            VALIDITY_FACTOR).
     """
 
     number: int
@@ -73,12 +69,10 @@ def parse_info(answer: bytes) -> dict[str, str]:
 def history(facts: dict[str, str]) -> str:
     """Return the id of a master's replication history. Empty for a replica.
 
-    A server that becomes a master begins a new history. If the id has not changed, the server has
-    been the master without interruption, and still has all its data.
+    A server that becomes a master begins a new history. With the same id, the server has been the
+    master without interruption, and still has all its data.
 
-    Args:
-        facts: the section ``replication`` of INFO.
-
+    ``facts`` is the section ``replication`` of INFO.
     """
     return facts["master_replid"] if facts["role"] == "master" else ""
 
@@ -95,14 +89,10 @@ def setting(connection: Connection, name: str) -> str | None:
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse a server that could not keep a promise.
-
-    Also refuse it if it is a node of a cluster but should not be one, or if it should be one but is
-    not.
+    """Refuse a server that could not keep a promise, or that contradicts the option --cluster.
 
     Raises:
         ConfigError: if the server is refused. The message names the setting or option to change.
-
     """
     version = info(connection, "server")["redis_version"]
     if (info(connection, "cluster").get("cluster_enabled") == "1") is not is_cluster:
@@ -126,11 +116,7 @@ def replicas(connection: Connection) -> list[Address] | None:
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
     """Return the addresses of the cluster's nodes, including replicas but not failed nodes.
 
-    Args:
-        connection: a connection to a node of the cluster.
-        own_host: the host of that node, for nodes that the cluster lists without a host.
-        by_tls: whether to return the ports for TLS.
-
+    ``own_host`` is the host of the connected node. A cluster may list nodes without a host.
     """
     port = b"tls-port" if by_tls else b"port"
     described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
@@ -144,19 +130,12 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     """Return the replicas that could replace the master that has a slot.
 
-    A failed replica is included, because it may have been only disconnected, and may come back and
-    become master.
+    A failed replica is included, because it may only be disconnected, and may become master later.
 
-    A failed master that the present master has replaced needs more care. When it comes back, it
-    first copies the data of the present master. Before that, no node votes for it, unless the
-    validity factor is 0. After that, it may become master without the writes that followed the
-    copy. It is therefore included as soon as it may have requested the copy, although the cluster
-    lists it as a replica only later.
-
-    Args:
-        connection: a connection to the master that has the slot.
-        slot: the number of the slot.
-
+    A failed master that was replaced first copies the data of the present master when it comes
+    back. Until then, no node votes for it, unless the validity factor is 0. Afterwards, it may
+    become master without the writes that followed the copy. It is included as soon as it may have
+    requested the copy. The cluster lists it as a replica only later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -206,7 +185,6 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 
     Raises:
         RedisError: if they are not on these disks within two seconds.
-
     """
     if are_on_disk(connection, replicas.number):
         return
@@ -226,11 +204,9 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
     Wait for at most two seconds, and return whether the writes are on these disks.
 
     Raises:
-        TooFewCopiesError: if the server has been a replica since the connection was opened. It has
-            then copied another server's data, which may lack the writes. Replication counts the
-            bytes of all writes, and the other server may have counted fewer. Therefore a replica
-            could seem to have the writes although it does not.
-
+        TooFewCopiesError: if the server has been a replica since the connection was opened. Its
+            data may then lack the writes. Replication counts the bytes of all writes. Such a
+            replica could seem to have the writes if the previous master had counted fewer bytes.
     """
     for wait_ms in COPIES_WAITS_MS:
         wait = PackedCommand.packed("", "WAITAOF", 1, copies, wait_ms).command

@@ -3,6 +3,4 @@
 The collector does not see any device's address, and the relay stores nothing about a device on
 disk. The relay acknowledges an upload only after the collector has acknowledged it. If the relay
 dies, its devices send the same uploads again, and the collector counts each upload once.
-
-A relay has one file. It contains the stopped questions, of which every device gets the same list.
 """

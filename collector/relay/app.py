@@ -1,17 +1,13 @@
 """The ASGI application of the relay, which responds to devices as a collector does.
 
-The relay forwards nothing but the upload in the body of a request. It encodes the upload again, so
-that white space and the order of members reveal nothing about a device. It reads no addresses, and
-no headers except those that describe the body. Every response contains the same list of stopped
-questions, which no upload can change.
+The relay forwards only the upload in the body of a request. It encodes the upload again, so that
+white space and the order of members reveal nothing about a device. It reads no addresses, and only
+the headers that describe the body. Every response contains the same list of stopped metrics.
 
-A device sends the head and the body of a request together, so the body arrives within moments. An
-attacker may announce a body and withhold it. This occupies a connection, and memory for a body of
-maximum size. Therefore the relay limits the time in which a body must arrive, and the number of
-bodies that are arriving at the same time. If too many are arriving, the relay gives up the one that
-began first, because it probably belongs to an attacker. It does so only after this body has had
-MOMENT_S to arrive. Devices do not lose uploads in this way, even if many send at the same time.
-Their bodies have already arrived, and only need to be read.
+An attacker may announce a body and withhold it, to occupy a connection and memory. Therefore each
+body has a time limit, and the number of arriving bodies is limited. If too many bodies are
+arriving, the relay gives up the body that began first, after MOMENT_S at the earliest. The bodies
+of devices arrive within moments, so devices lose no uploads.
 """
 
 from __future__ import annotations
@@ -36,15 +32,12 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""The maximum size of all held uploads, in bytes. It allows 1,000 uploads of maximum size, or
-100,000 of the usual size.
-"""
+"""The maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
 """How long a device should wait before it tries again (seconds), by the status of the response.
 
-503 means that the collector or the relay cannot accept the upload now, and 429 means that a quota
-is used up.
+503: the collector or the relay cannot accept the upload now. 429: a quota is used up.
 """
 
 Scope = dict[str, Any]
@@ -54,8 +47,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""The maximum time for a body to arrive, in seconds. It is enough for 64 KiB over a very slow line.
-"""
+"""The maximum seconds for a body to arrive: enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
 """The time, in seconds, that every body has to arrive, even if too many bodies are arriving."""
@@ -64,19 +56,16 @@ TURN_S = 0.01
 """How often, in seconds, a waiting request checks whether too many bodies are still arriving."""
 
 MAX_ARRIVING = 512
-"""The maximum number of bodies that are arriving at the same time.
+"""The maximum number of bodies that arrive at the same time, together at most 32 MiB.
 
-Together, they have 32 MiB if all have the maximum size. In addition to the connections of held
-uploads, a relay allows twice this number of connections. Therefore a connection is always left for
-the next client.
+A relay allows twice as many connections, so there is always a connection for the next client.
 """
 
 
 class Room:
     """Limits the number of held uploads, and the number of their bytes.
 
-    Only complete uploads are counted. Bodies that are still arriving have a separate limit (see
-    `Arrivals`).
+    Only complete uploads count. `Arrivals` limits the bodies that are still arriving.
     """
 
     def __init__(self, max_uploads: int, max_bytes: int = MAX_HELD_BYTES) -> None:
@@ -89,7 +78,6 @@ class Room:
 
         Raises:
             ProblemError: 503 if there is no space.
-
         """
         if self._uploads < 1 or self._bytes < size:
             raise _retryable(Problem.RELAY_FULL)
@@ -100,7 +88,6 @@ class Room:
 
         Raises:
             ProblemError: 503 if there is no space.
-
         """
         self.require(size)
         self._uploads -= 1
@@ -123,17 +110,7 @@ class RelayApp:
         stopped: Callable[[], Collection[MetricEdition]] = tuple,
         counters: WorkerCounters | None = None,
     ) -> None:
-        """Store the objects that the application uses.
-
-        Args:
-            mixer: delivers uploads.
-            room: limits the held uploads.
-            arrivals: limits the arriving bodies; by default, with the constants of this module.
-            stopped: returns the stopped questions, which every device receives.
-            counters: counts problems for the metrics. The default is a new object, which nobody
-                reads.
-
-        """
+        """Store the objects that the application uses. ``stopped`` returns the stopped metrics."""
         self._counters = counters or WorkerCounters()
         self._mixer = mixer
         self._stopped = stopped
@@ -208,8 +185,7 @@ class RelayApp:
 async def _read_body(receive: Receive, length: int | None) -> bytes:
     """Return the whole body of a request.
 
-    Unlike a collector, a relay accepts chunked bodies, because ASGI tells whether a body is
-    complete.
+    A relay accepts chunked bodies, because ASGI tells whether a body is complete.
     """
     body = bytearray()
     more = True
@@ -247,11 +223,10 @@ class Arrivals:
     async def receiving(self) -> AsyncIterator[None]:
         """Limit the time of the context, in which the caller receives one body.
 
-        If too many bodies are arriving, wait first, and give up the one that began first.
+        If too many bodies are arriving, wait first, and give up the body that began first.
 
         Raises:
             ProblemError: 408 if the body takes too long, or is given up for another body.
-
         """
         clock_s = asyncio.get_running_loop().time
         while len(self._waits) >= self._max_bodies:

@@ -1,7 +1,4 @@
-"""The relay's settings, validated once.
-
-Every command of `hearsay-collector` imports this module, for the defaults of options.
-"""
+"""The relay's settings, validated once."""
 
 from __future__ import annotations
 
@@ -18,14 +15,12 @@ DEFAULT_GATHER_S = 5.0
 MAX_GATHER_S = 10.0
 """The maximum gathering time of a batch, in seconds.
 
-A device waits half a minute for its response. Within this time, the relay must gather the batch and
-get the collector's response.
+A device waits half a minute for its response. In this time, the relay gathers the batch and gets
+the collector's response.
 """
 
 DEFAULT_HELD = 4096
-"""The default maximum number of held uploads. It is enough for 400 uploads per second, if each is
-held for 10 seconds.
-"""
+"""The default of --held: enough for 400 uploads per second, each held for 10 seconds."""
 
 MAX_HELD = 60_000
 """The maximum of --held. Each held upload needs a connection, and an address has 65,536 ports."""
@@ -38,15 +33,11 @@ class RelayConfig:
     Attributes:
         collector: the base URL of the collector, such as ``https://telemetry.example.com``.
         key: the secret of the relay key in the collector's access file.
-        state: the file that stores the stopped questions (see `collector.relay.stops`).
-        host: the address to listen on.
-        port: the TCP port to listen on, from 1 to 65535.
+        state: the file that stores the stopped metrics (see `collector.relay.stops`).
         gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
         held: maximum number of uploads that are held at the same time.
-        log_format: the format of the lines on standard error.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         allow_plain_http: whether the collector's URL may be an http URL of another machine.
-
     """
 
     collector: str
@@ -64,9 +55,7 @@ class RelayConfig:
         """Refuse settings that cannot work.
 
         Raises:
-            ConfigError: if a setting cannot work. The message names the setting. For every setting
-                except the key, the error is an OptionError.
-
+            ConfigError: if a setting cannot work. Except for the key, the error is an OptionError.
         """
         if not is_base_url(self.collector):  # the URL is not shown, because it may contain a password
             raise OptionError(

@@ -1,8 +1,8 @@
-"""Mixes uploads, which means that they are gathered in batches and sent in random order.
+"""Mixes uploads: gathers them in batches, and sends each batch in random order.
 
 Each upload is held in memory until the collector has responded to its batch. The mixer runs in one
-event loop and writes nothing to disk. The class `Batch` does no IO, and gets its random order from
-an argument.
+event loop and writes nothing to disk. `Batch` does no IO, and gets its random order from an
+argument.
 """
 
 from __future__ import annotations
@@ -41,18 +41,14 @@ Permute = Callable[[int], list[int]]
 SHORTEST = 0.5
 """The shortest gathering time of a batch, as a fraction of the longest.
 
-The gathering time is random. In a shorter time, a batch might gather too few uploads to hide which
-device sent which upload.
+The gathering time is random. A very small batch would not hide which device sent which upload.
 """
 
 FORWARDERS = 4
 """The number of batches sent concurrently. A slow batch does not delay the other batches."""
 
 ANSWER_DEADLINE_S = 25.0
-"""How long a relay lets a device wait for its response, in seconds.
-
-The SDK itself gives up after 30 seconds.
-"""
+"""How long a relay lets a device wait, in seconds. The SDK gives up after 30 seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,9 +59,8 @@ class HeldUpload(NamedTuple, Generic[Waiter]):
     Attributes:
         upload: the upload's id.
         body: the encoded upload, in one line.
-        waiters: the objects that wait for the response to the upload. There are several if a device
-            sent the upload again while it was held.
-
+        waiters: the objects that wait for the response. There are several if a device sent the
+            upload again while it was held.
     """
 
     upload: str
@@ -83,12 +78,10 @@ class Batch(Generic[Waiter]):
     def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
         """Add an upload. If the batch already contains an upload with this id, add only the waiter.
 
-        The new body is then not sent, because the collector would count only the first body with
-        this id.
+        The collector would count only the first body with this id.
 
         Returns:
             Whether the upload is now in the batch. False if the batch has no space for it.
-
         """
         if upload in self._uploads:
             self._uploads[upload].waiters.append(waiter)
@@ -112,13 +105,7 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return how many seconds a batch gathers uploads after its first, unless it is full earlier.
-
-    Args:
-        longest_s: the longest gathering time, in seconds.
-        uniform: the source of random times, a function that returns a float between two others.
-
-    """
+    """Return how many seconds a batch gathers uploads, unless it is full earlier."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 
@@ -128,7 +115,6 @@ class _Left(NamedTuple):
     Attributes:
         uploads: the number of uploads in the batch.
         at_ns: the time at which the batch was sent (monotonic clock, nanoseconds).
-
     """
 
     uploads: int
@@ -158,9 +144,7 @@ class Mixer:
             gather_s: maximum number of seconds for which a batch gathers uploads.
             uniform: the source of random times, a function that returns a float between two others.
             permute: the source of random orders.
-            counters: counts batches for the metrics. The default is a new object, which nobody
-                reads.
-
+            counters: counts batches for the metrics.
         """
         self._counters = counters or WorkerCounters()
         self._post = post
@@ -176,16 +160,11 @@ class Mixer:
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
-        """Hold an upload until the collector has responded to it, and return the response.
-
-        Args:
-            upload: the upload's id.
-            body: the encoded upload, in one line.
+        """Hold an encoded upload until the collector has responded to it, and return the response.
 
         Raises:
             CollectorUnavailableError: if the collector did not respond in time. It is safe to send
                 the upload again.
-
         """
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[LineAnswer] = loop.create_future()
@@ -222,8 +201,8 @@ class Mixer:
     def _count_under_way(self) -> None:
         """Update the metrics of batches that wait for a response.
 
-        Uploads in the batch that is still gathering are not counted, because their number would
-        reveal when uploads arrive.
+        The batch that is still gathering is not counted, because its size would reveal when uploads
+        arrive.
         """
         left = list(self._under_way.values())
         self._counters.put(HELD, sum(batch.uploads for batch in left))
@@ -237,9 +216,8 @@ class Mixer:
     async def _send(self, uploads: list[_Held]) -> None:
         """Send a batch once a thread is free, and pass the responses to all waiters.
 
-        If a device has stopped waiting, it was told to send its upload again, so its upload is left
-        out of the batch. Otherwise, the relay would hold more and more uploads while a collector
-        hangs, and would then send outdated batches.
+        An upload is left out if its device has stopped waiting. The device sends it again later.
+        Otherwise, the relay would hold more and more uploads while a collector hangs.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]

@@ -1,7 +1,4 @@
-"""Runs the relay.
-
-One worker process mixes the uploads. If this process dies, another process replaces it.
-"""
+"""Runs the relay. If its only worker process dies, another process replaces it."""
 
 from __future__ import annotations
 
@@ -30,15 +27,11 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """The number of connections in addition to those of held uploads.
 
-They are for arriving bodies (see `Arrivals`), for devices whose uploads are refused because the
-relay is full, and for health checks.
+They are for arriving bodies (see `Arrivals`), for refused uploads, and for health checks.
 """
 
 SPARE_FILES = 128
-"""The number of open files other than connections of devices.
-
-They include the process's own files, and its connections to the collector.
-"""
+"""The number of open files other than connections of devices."""
 
 
 def serve(config: RelayConfig) -> None:
@@ -47,7 +40,6 @@ def serve(config: RelayConfig) -> None:
     Raises:
         ConfigError: if the address or the file of stops cannot be used, or the collector refuses
             the relay key.
-
     """
     configure(config.log_format)
     address = resolve(config.host)
@@ -73,7 +65,7 @@ def serve(config: RelayConfig) -> None:
 def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
     """Serve metrics until the context ends, and yield the counters to which the worker adds.
 
-    If the operator wants no metrics, yield None.
+    Without metrics, yield None.
     """
     if config.metrics_bind is None:
         yield None
@@ -109,7 +101,6 @@ def _allow_files(needed: int) -> None:
 
     Raises:
         ConfigError: if the system does not allow so many open files.
-
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
@@ -126,7 +117,6 @@ def _check_file(file: StopsFile) -> None:
 
     Raises:
         ConfigError: if the file cannot be used.
-
     """
     with file.locked():
         if not file.path.exists():
@@ -143,7 +133,7 @@ def _check_file(file: StopsFile) -> None:
 def _check_collector(config: RelayConfig) -> None:
     """Send an empty batch to find out whether the key is wrong.
 
-    If the collector is down, only log a warning, because the collector may start later.
+    If the collector is down, only log a warning. The collector may start later.
     """
     try:
         Forwarder(config.collector, config.key).post(b"")

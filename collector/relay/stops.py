@@ -1,23 +1,21 @@
-"""The stopped questions that a relay announces to devices, and how the relay learns of them.
+"""The stopped metrics that a relay announces to devices, and how the relay learns of them.
 
-A *stop* is the announcement that a question is stopped. A device that has received a stop no longer
-answers the question. It forgets the stop only if its user opts out. Suppose that a collector could
-make a relay announce a stop to only one device. The collector could then recognize this device by
-the missing reports. Therefore:
+A *stop* is the announcement that a metric is stopped. A device that has received a stop no longer
+answers the metric. If a collector could make a relay announce a stop to only one device, the
+missing reports would reveal that device. Therefore:
 
-* The list that a relay announces does not depend on any upload or on the response to an upload. The
-relay reads the collector's registry at random times that it chooses itself, and every device gets
-the same list.
+* The list of stops does not depend on any upload, or on the response to an upload. The relay reads
+  the collector's registry at random times, and every device gets the same list.
 * A stop is announced only after the registry has listed it in every reading for a whole day. Until
-then, the operator can withdraw the stop.
-* Once a stop has been announced, it is announced forever, even if the collector no longer lists it,
-so that every device learns of it with its next upload. The question's ``expires`` does not end the
-stop either, because the collector controls that date.
-* A stop of an edition that the collector's registry does not define is ignored, and the list is
-never longer than devices accept.
+  then, the operator can withdraw the stop.
+* A stop that was announced is announced forever, even if the collector no longer lists it, so that
+  every device learns of it. The metric's ``expires`` does not end the stop, because the collector
+  controls that date.
+* A stop of an edition that the registry does not define is ignored. The list is never longer than
+  devices accept.
 
-The stops are stored in a file, which contains names of questions and nothing about devices. Several
-relays on one machine may share the file.
+The file of stops contains names of metrics and nothing about devices. Several relays on one machine
+may share the file.
 """
 
 from __future__ import annotations
@@ -52,43 +50,32 @@ LISTED_FOR_S: Final = 86_400
 """How long the collector must have listed a stop before it is announced, in seconds."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""The maximum number of bytes in the file of stops.
-
-The file contains two lists, of announced stops and of stops that wait. Two lists of maximum length
-need far fewer bytes.
-"""
+"""The maximum number of bytes in the file of stops. Two lists of maximum length need far less."""
 
 LONGEST_WAIT_S: Final = 7200.0
-"""The maximum number of seconds between two readings of the registry.
-
-The time between two readings is random, an hour on average.
-"""
+"""The maximum seconds between two readings of the registry. The average is an hour."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """A relay's knowledge of stopped questions.
+    """A relay's knowledge of stopped metrics.
 
     Attributes:
         handed_out: the stops that every device receives, the earliest first.
-        listed_since: the time (Unix seconds) since which every reading has listed a stop, for each
-            stop that is not announced yet.
-
+        listed_since: for each stop that is not announced yet, the time (Unix seconds) since which
+            every reading has listed it.
     """
 
     handed_out: tuple[MetricEdition, ...] = ()
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the relay's knowledge after a reading of the registry.
+        """Return the relay's knowledge after a reading of the registry that listed these stops.
 
-        Args:
-            listed: the stops that the registry lists.
-            now_s: the time of the reading, in Unix seconds. If the clock was set back, the waiting
-                time of `LISTED_FOR_S` begins again.
-
+        ``now_s`` is the time of the reading, in Unix seconds. If the clock was set back, the
+        waiting time of `LISTED_FOR_S` begins again.
         """
         since = {stop: min(self.listed_since.get(stop, now_s), now_s) for stop in listed if stop not in self.handed_out}
         confirmed = [stop for stop, since_s in since.items() if now_s - since_s >= LISTED_FOR_S]
@@ -97,7 +84,7 @@ class Stops:
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
         """Return the relay's knowledge after it has announced more stops.
 
-        Stops for which the list has no space are not announced.
+        Stops beyond the maximum length of the list are not announced.
         """
         handed_out = self.handed_out
         for stop in more:
@@ -108,7 +95,7 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that are listed for long enough, but for which the list has no space."""
+        """Return the stops that only a lack of space keeps from being announced."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
@@ -125,7 +112,6 @@ class Stops:
 
         Raises:
             ValueError: if `encode` could not have returned this content.
-
         """
         if len(content) > MAX_FILE_BYTES:
             raise ValueError
@@ -144,12 +130,11 @@ class Stops:
 def listed_in(document: bytes) -> list[MetricEdition]:
     """Return the stops that a collector's registry lists.
 
-    Entries with another format, stops of editions that the registry does not define, and stops
-    beyond MAX_STOPPED are left out.
+    Invalid entries, stops of editions that the registry does not define, and stops beyond
+    MAX_STOPPED are left out.
 
     Raises:
         ValueError: if the document is not a registry.
-
     """
     registry = _object(document)
     defined = {
@@ -194,9 +179,7 @@ def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
 class StopsFile:
     """The file that stores the stops. It is read and replaced as a whole.
 
-    Attributes:
-        path: the path of the file. Next to it is an empty file with ``.lock`` added to the name.
-
+    Next to the file is an empty file with ``.lock`` added to the name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -211,7 +194,6 @@ class StopsFile:
 
         Raises:
             ConfigError: if the lock cannot be created.
-
         """
         try:
             lock = os.open(f"{self.path.resolve()}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -230,8 +212,7 @@ class StopsFile:
         """Return the content of the file. If there is no file, no stops are known.
 
         Raises:
-            ConfigError: if the file is damaged or cannot be read. The message says what to do.
-
+            ConfigError: if the file is damaged or cannot be read.
         """
         try:
             with self.path.open("rb") as file:
@@ -254,7 +235,6 @@ class StopsFile:
 
         Raises:
             ConfigError: if the file cannot be written.
-
         """
         with whole_file(self.path) as file:
             file.write(stops.encode())
@@ -265,7 +245,6 @@ class StopsReader:
 
     Attributes:
         handed_out: the stops that every device receives.
-
     """
 
     def __init__(
@@ -286,7 +265,6 @@ class StopsReader:
 
         Raises:
             ConfigError: if the file cannot be used.
-
         """
         self._file = file
         self._get_registry = get_registry
@@ -296,12 +274,7 @@ class StopsReader:
         self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
-        """Start the thread, which reads the registry from now on.
-
-        Args:
-            wait: waits for a number of seconds.
-
-        """
+        """Start the thread, which reads the registry from now on. ``wait`` takes seconds."""
         threading.Thread(target=self._run, args=(wait,), name="stops", daemon=True).start()
 
     def _run(self, wait: Callable[[float], object]) -> None:

@@ -1,18 +1,16 @@
 """The script that counts an upload in one atomic step.
 
-If the store remembers the upload's id, the upload was counted before, and the script counts
-nothing. Otherwise, the script adds the accepted reports to their tallies and stores the id. It does
-both or neither.
+If the store remembers the upload's id, the script counts nothing. Otherwise, the script adds the
+accepted reports to their tallies and stores the id. It does both or neither.
 
-If no report of an upload is accepted, the store keeps nothing of it, not even its id. An id expires
-a day after the last window of the counted reports has closed.
+If no report of an upload is accepted, the store keeps nothing of the upload. An id expires a day
+after the last window of the counted reports has closed.
 
-Next to the id, the script stores which reports were counted. This takes one byte if all reports
-were counted, and otherwise at most MOST_BYTES. The store does not keep the reasons why the other
-reports were refused. If the upload is sent again, the collector determines the reasons again.
+Next to the id, the script stores which reports were counted, but not why the others were refused.
+If the upload is sent again, the collector determines the reasons again.
 
-The ids are stored in *buckets*, which are sorted sets of limited size. All buckets for the same end
-of a window form a tree, which comments in the script explain.
+The ids are stored in *buckets*, sorted sets of limited size. All buckets for the same end of a
+window form a tree, which comments in the script explain.
 """
 
 from __future__ import annotations
@@ -35,8 +33,8 @@ BITMAP_BYTES = MAX_REPORTS // 8
 MOST_BYTES = 1 + BITMAP_BYTES
 """The maximum number of bytes that are stored next to an id.
 
-An entry of a bucket consists of the id (16 bytes) and these bytes. If entries were longer than 64
-bytes, a bucket would need four times as much memory (see BUCKET_ENTRIES).
+With entries of more than 64 bytes (the id and these bytes), a bucket would need four times as much
+memory.
 """
 
 UNKNOWN = "not a record of an upload"
@@ -48,7 +46,6 @@ class Remembered(NamedTuple):
     Attributes:
         reports: the number of the upload's reports.
         counted: the indexes, within the upload, of the reports that were counted.
-
     """
 
     reports: int
@@ -58,15 +55,12 @@ class Remembered(NamedTuple):
 def pack(reports: int, counted: Sequence[int]) -> bytes:
     """Return the bytes that record which reports of an upload were counted.
 
-    The first byte is the number of reports minus one. If all reports were counted, no bytes follow.
-    Otherwise, the indexes of the counted reports follow, either one by one or as a bitmap,
-    whichever is shorter. For instance, if reports 0 and 2 of three reports were counted, the bytes
-    are 2, 0 and 2.
+    The first byte is the number of reports (1 to 256) minus one. If all reports were counted, no
+    bytes follow. Otherwise, the indexes of the counted reports follow, either one by one or as a
+    bitmap, whichever is shorter. For instance, if reports 0 and 2 of three reports were counted,
+    the bytes are 2, 0 and 2.
 
-    Args:
-        reports: the number of reports in the upload, from 1 to 256.
-        counted: the indexes of the counted reports in ascending order. There must be at least one.
-
+    The indexes are in ascending order, and at least one report was counted.
     """
     head = bytes((reports - 1,))
     if len(counted) == reports:
@@ -81,7 +75,6 @@ def unpack(packed: bytes) -> Remembered:
 
     Raises:
         ValueError: if `pack` could not have returned these bytes.
-
     """
     reports, rest = packed[0] + 1, packed[1:]
     return Remembered(reports, _counted(reports, rest) if rest else range(reports))
@@ -110,8 +103,8 @@ set, each entry would need four times as much memory.
 BUCKET_LEVELS = 8
 """The number of levels below the root of the tree of buckets.
 
-Every bucket can have eight buckets below it. On the lowest level alone, the buckets have space for
-128 * 8**8 = 2 * 10**9 ids before they grow beyond BUCKET_ENTRIES.
+Every bucket can have eight buckets below it. The lowest level has space for 128 * 8**8 = 2 * 10**9
+ids.
 """
 
 ID_BYTES = 16
@@ -119,9 +112,8 @@ ID_BYTES = 16
 QUOTA_KEPT_S = 86_400
 """How many seconds the store keeps a day's count of reports after the end of this day.
 
-The count is compared with the allowance of an upload key or a relay key. Even if the store's clock
-is almost a day ahead of the collector's, the count does not expire before the day has ended
-for the collector.
+The count is compared with the allowance of a key. The store's clock may be almost a day ahead of
+the collector's.
 """
 
 FIRST_ADDITION = 11
@@ -139,16 +131,15 @@ COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 * DUPLICATE: the upload was counted before. The bytes that `pack` returned then follow.
 * OVER_QUOTA: the upload would exceed its allowance. Nothing was counted.
 * LATE: windows of the upload were closed early. Nothing was counted, and the names of these windows
-follow.
+  follow.
 """
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The reason to refuse a report that was refused when its upload was counted, but would be accepted
-now.
+"""The reason to refuse a report that was refused before, but would be accepted now.
 
-For instance, the registry now defines the report's edition. The report cannot be counted in the
-same upload, because the upload's id is remembered. This reason makes the device send the report
-again in another upload.
+For instance, the registry now defines the report's edition. The upload's id is remembered, so the
+same upload cannot count the report. This reason makes the device send the report again in another
+upload.
 """
 
 PATH = f"""
@@ -270,14 +261,7 @@ COUNT_UPLOAD_SHA = sha1(COUNT_UPLOAD.encode()).hexdigest()  # noqa: S324 the pro
 def count_command(judgement: Judgement, shards: int, name: str) -> PackedCommand:
     """Return the command that counts an upload in its shard.
 
-    If the shard does not have the store's name, the command counts nothing, and its response is the
-    error NOT_THE_STORE.
-
-    Args:
-        judgement: the judgement of the upload.
-        shards: the number of the store's shards.
-        name: the store's name.
-
+    If the shard does not have the store's name, the response is the error NOT_THE_STORE.
     """
     number = keys.shard_of(judgement.upload, shards)
     shard, arguments = keys.prefix(number), count_arguments(judgement, shards, name)
@@ -307,8 +291,7 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
 
     Returns:
         The outcome of the upload. If nothing was counted because windows of the upload were closed
-        early, the result contains the names of these windows instead.
-
+        early, the names of these windows.
     """
     if answer[0] == OVER_QUOTA:
         return QuotaExceededError("the upload would exceed the allowance of the day; none of its reports was counted")
@@ -326,7 +309,6 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
         judgement: the current judgement of the upload.
         reports: the number of reports that the upload had when it was counted.
         counted: the indexes of the reports that were counted.
-
     """
     refused = dict(judgement.refused)
     return Verdict(
@@ -346,11 +328,9 @@ def _remembered(judgement: Judgement) -> bytes:
 def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
     """Return the four arguments of the script that describe the allowance.
 
-    Uploads are distributed evenly over the shards, so each shard gets an equal part of the
-    allowance. However, a whole upload is charged to a single shard. Therefore the part is at least
-    as large as the largest upload, MAX_REPORTS, unless the whole allowance is smaller. For
-    instance, if 64 shards share an allowance of 6,400 reports, each permits 256 reports instead of
-    100.
+    Each shard gets an equal part of the allowance. A whole upload is charged to a single shard.
+    Therefore the part is at least MAX_REPORTS, unless the whole allowance is smaller. For instance,
+    if 64 shards share an allowance of 6,400 reports, each permits 256 reports instead of 100.
     """
     allowance = judgement.allowance
     if allowance is None:

@@ -2,13 +2,12 @@
 
 The *facts* are basic properties of the store, such as the number of its shards (see `keys`).
 
-One fact is the number of the schema. If older versions would misread the data that a version of
-Hearsay stores, this version has a new number. If a version only adds keys that older versions
-ignore, the number stays the same.
+The schema number changes if older versions of Hearsay would misread the stored data. It does not
+change for new keys that older versions ignore.
 
-Another fact is the store's name. When a store is first used, its name is written to every shard. If
-a shard is emptied or replaced later, it does not have the name. Therefore, once the facts say that
-every shard has received the name, a shard without the name is considered lost.
+The store's name is written to every shard when a store is first used. A shard that is emptied or
+replaced later lacks the name. Once the facts say that every shard has received the name, a shard
+without the name is considered lost.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ APP_FIELD = "app"
 """The field with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""A field that is written once every shard has received the store's name, and the field's value.
-
-If the field exists, a shard without the name is considered lost.
-"""
+"""A field, and its value, that is written once every shard has received the store's name."""
 
 IMPORTING, IMPORTED = "importing", "imported"
 """The fields with the SHA-256 digest of a backup, during its import and after the import."""
@@ -58,14 +54,10 @@ class Purpose(Enum):
 def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
     """Refuse a store that was never used, has another schema, or contains only part of a backup.
 
-    Args:
-        facts: the store's facts. Empty if the store was never used.
-        purpose: the purpose of opening the store. If the store contains only part of a backup, it
-            may be opened to import the rest, but for no other purpose.
+    The rest of a backup may still be imported.
 
     Raises:
-        ConfigError: if the store cannot be used. The message says what to do.
-
+        ConfigError: if the store cannot be used.
     """
     if SCHEMA_FIELD not in facts:
         raise ConfigError("the store is empty and was never used: name the store of a collector")
@@ -91,16 +83,10 @@ def promise_of(facts: Mapping[str, str]) -> Promise:
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
     """Return the shards that do not have the store's name yet.
 
-    Shards have no name if the store is new, or if only old versions of Hearsay have used it, which
-    do not name stores.
-
-    Args:
-        facts: the store's facts.
-        shard_names: for each shard, the store name that it has, or None.
+    ``shard_names`` contains the store name that each shard has, or None.
 
     Raises:
         ConfigError: if a shard is lost or belongs to another store.
-
     """
     others = [shard for shard, name in enumerate(shard_names) if name not in (None, facts.get(NAME_FIELD))]
     if others:
@@ -114,14 +100,11 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
 def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> None:
     """Refuse a store whose facts are lost, although a shard has the store's name.
 
-    Args:
-        facts: the store's facts. A new store gets its facts before its shards get the name.
-            Therefore the facts must be read after the names of the shards.
-        shard_names: for each shard, the store name that it has, or None.
+    A new store gets its facts before its shards get the name. Therefore read the facts after the
+    names of the shards.
 
     Raises:
         ConfigError: if the facts are missing. The message also says which shards are lost.
-
     """
     if facts or not any(shard_names):
         return
@@ -130,19 +113,13 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store whose parts are left on the servers, or None without a name.
+    """Return the name of the store that remains on the servers, or None without a name.
 
     The name in the facts is used only if the facts also say that every shard has received it.
-    Otherwise, a collector may have mistaken the emptied servers for a new store, and written facts
-    with a new name.
-
-    Args:
-        facts: the facts that are left, which may be empty.
-        shard_names: for each shard, the store name that it has, or None.
+    Otherwise, a collector may have mistaken the emptied servers for a new store.
 
     Raises:
         ConfigError: if parts of several stores remain.
-
     """
     left = {name for name in shard_names if name is not None}
     if NAMED_FIELD in facts:

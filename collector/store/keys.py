@@ -1,14 +1,12 @@
 """The names of the store's keys, and the assignment of uploads to shards. Without IO.
 
-The keys of a shard begin with the shard's number in braces, such as ``{3}``. From the part in
-braces, a cluster computes the slot of a key. Therefore all keys of a shard are on the same server.
-The id of an upload determines its shard.
+The keys of a shard begin with the shard's number in braces, such as ``{3}``. A cluster computes the
+slot of a key from the part in braces. Therefore all keys of a shard are on the same server.
 
 ==========================================  ======================================================
 ``hearsay:store``                           hash, the facts: schema, shards, grace, copies, name,
-                                            whether shards have the name, the app, imports;
-                                            written at first use
-``hearsay:editions``                        hash: METRIC:EDITION -> the question's own edition, for
+                                            whether shards have the name, the app, imports
+``hearsay:editions``                        hash: METRIC:EDITION -> the metric's own edition, for
                                             all editions that collectors on this store have ever
                                             accepted (see strata)
 ``{shard}:name``                            the name of the store to which the shard belongs
@@ -22,18 +20,18 @@ The id of an upload determines its shard.
 ``{shard}:closed``                          set: names of closed windows
 ``{shard}:going``                           set: names of tallies that are being retired
 ``{shard}:duplicates``                      integer: how often uploads were sent again
-``{shard}:never``                           never exists: SET with XX, which changes nothing, tests
-                                            whether the shard accepts writes
-``{shard}:read``                            empty text: written after a read; once a replica has
-                                            this write, it also has the data that was read
+``{shard}:never``                           never exists: SET with XX tests whether the shard
+                                            accepts writes
+``{shard}:read``                            empty text: written after a read (see Shards.confirm)
 ``{shard}:check``                           empty text: written by a check, and then removed
 ``{shard}:quota:NAME:END``                  integer: the number of reports charged to the allowance
                                             NAME on the day that ends at END (Unix seconds);
                                             expires a day after END
 ``{0}:look``                                JSON: the last snapshot of open windows and its time
-==========================================  ===============================================
-No key contains an address or an arrival time. Only the depth of an id in its tree of buckets hints
-at the order of arrival, because ids in deeper buckets arrived later.
+==========================================  ======================================================
+
+No key contains an address or an arrival time. Ids in deeper buckets arrived later. Nothing else
+hints at the order of arrival.
 """
 
 from __future__ import annotations
@@ -59,10 +57,7 @@ def shard_of(upload_id: str, shards: int) -> int:
 
 
 def prefix(shard: int) -> str:
-    """Return the prefix of all keys of a shard.
-
-    No key may have the prefix itself as its name (see count_script).
-    """
+    """Return the prefix of all keys of a shard. No key has this name (see count_script)."""
     return f"{{{shard}}}:"
 
 

@@ -1,7 +1,4 @@
-"""Prepares a store for use by checking its servers and recording its schema, shards, name and app.
-
-Each server must be able to keep the *promise*, which says how durably a report is stored before it
-is acknowledged (see `required_settings`).
+"""Prepares a store for use: checks its servers, and records its schema, shards, name and app.
 
 If a store has lost shards, an operator can accept the loss and continue with the other shards.
 """
@@ -32,23 +29,20 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""The number of random bytes in a store's name, which are enough that no two stores have the same
-name.
-"""
+"""The number of random bytes in a store's name, so that no two stores have the same name."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
     """Check a store and its servers, and complete a store that is new.
 
     A new store gets its schema, its number of shards, and a name, which is written to every shard.
-    A store that is opened only for reading is checked, but not changed.
+    A store that is opened only for reading is not changed.
 
     Raises:
         ConfigError: if a server is too old or cannot keep the promise. Also if the store has
             another schema, contains only a part of a backup, has lost shards, or is opened for
             reading although it was never used.
         StoreUnavailableError: if the store does not respond.
-
     """
     store.expect_any()
     store.require_promise()
@@ -74,11 +68,10 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
     """Write the store's name to every shard that has no name yet.
 
-    Another collector may do this at the same time, because it writes the same name.
+    Another collector may do the same at the same time, because it writes the same name.
 
     Raises:
         ConfigError: if a shard is lost or belongs to another store.
-
     """
     unnamed = shards_to_name(facts, store.names(int(facts[SHARDS_FIELD])))
     store.name(unnamed, facts[NAME_FIELD])
@@ -86,24 +79,15 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the name of the app to which the store belongs.
-
-    The result is None if the store is new, or if only old versions of Hearsay have used it, which
-    do not record the app.
-    """
+    """Return the name of the app to which the store belongs, or None if it is not recorded."""
     return store.facts().get(APP_FIELD)
 
 
 def require_app(owner: str | None, app: str) -> None:
-    """Refuse a store that belongs to another app.
-
-    Args:
-        owner: the app to which the store belongs, or None if it is unknown.
-        app: the app of the registry with which the store is to be used.
+    """Refuse a store that belongs to another app. An unknown owner is None.
 
     Raises:
-        ConfigError: if the apps differ. The message says how to continue if the app was renamed.
-
+        ConfigError: if the apps differ.
     """
     if owner not in (None, app):
         raise ConfigError(
@@ -116,14 +100,10 @@ def require_app(owner: str | None, app: str) -> None:
 def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
     """Record the app to which the store belongs, unless an app is already recorded.
 
-    Args:
-        store: the store.
-        app: the app's name.
-        renames: whether to replace a recorded name, because the app was renamed.
+    With ``renames``, replace the recorded name.
 
     Raises:
         ConfigError: if the store belongs to another app, and ``renames`` is false.
-
     """
     store.run_on_facts("HSET" if renames else "HSETNX", keys.STORE, APP_FIELD, app)
     require_app(app_of(store), app)
@@ -132,17 +112,16 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 def accept_lost_shards(store: Shards) -> list[str]:
     """Make lost shards a part of the store again. They begin empty.
 
-    Until the store's name is written to a shard, nothing is counted in it. Before that, this
-    function closes all windows in the shard that are closed in the other shards. Afterwards,
-    running collectors continue without a restart.
+    Nothing is counted in a shard without the store's name. Before this function writes the name, it
+    closes all windows in the shard that are closed in the other shards. Running collectors then
+    continue without a restart.
 
     Returns:
         Descriptions of the permanently lost data, for people.
 
     Raises:
         ConfigError: if the servers contain parts of several stores.
-        StoreUnavailableError: if a server does not respond. In this case, call this function again.
-
+        StoreUnavailableError: if a server does not respond. Then call this function again.
     """
     store.require_promise()
     facts = store.facts()

@@ -1,9 +1,7 @@
 """The tally store on a Redis or Valkey server or cluster.
 
-The store consists of shards. All keys of a shard are on one server, and every upload belongs to one
-shard. Therefore a single script can count an upload in one atomic step (see `count_script`). `keys`
-lists the stored data, `shards` sends the commands, and `redis_servers.router` finds the server that
-has a shard.
+All keys of a shard are on one server, and every upload belongs to one shard. Therefore a single
+script can count an upload in one atomic step (see `count_script`). `keys` lists the stored data.
 """
 
 from __future__ import annotations
@@ -32,25 +30,17 @@ class RedisStore:
 
     Attributes:
         shards: sends commands to the store's shards and servers.
-
     """
 
     def __init__(
         self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
     ) -> None:
-        """Store the server's URL. Nothing is sent before the first use.
-
-        See `Shards` for the arguments.
-
-        Raises:
-            ConfigError: if the URL is not valid.
-
-        """
+        """Store the server's URL. Nothing is sent before the first use. See `Shards`."""
         self.shards = Shards(url, promise, is_cluster=is_cluster, layout=layout)
 
     @property
     def layout(self) -> Layout:
-        """The number of shards, the nodes and the name of the store, as far as they are known."""
+        """The number of shards, the nodes and the name of the store, if they are known."""
         return self.shards.layout
 
     def disconnect(self) -> None:
@@ -96,8 +86,8 @@ class RedisStore:
     def close(self, window: Window) -> None:
         """See TallyStore.
 
-        If a shard cannot be reached, the other shards refuse further reports for the window. But
-        the window does not count as closed until a later call has closed it in every shard.
+        If a shard cannot be reached, the other shards refuse further reports for the window. The
+        window counts as closed once a later call has closed it in every shard.
         """
         # wait for the replicas even if the window was closed before: the process that closed it may
         # not have waited
@@ -132,8 +122,8 @@ class RedisStore:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
         The tallies are complete only if the iterator reaches its end. Do not show them to readers.
-        From two states of a tally, a reader could compute which reports arrived in between. Readers
-        get the tallies of `open_snapshot`, which change only once per interval.
+        Two states of a tally reveal the reports that arrived in between. Readers get
+        `open_snapshot`.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
@@ -160,8 +150,8 @@ class RedisStore:
     def own_editions(self) -> OwnEditions:
         """See TallyStore.
 
-        A failover may lose the record of an edition. The edition's tallies are then hidden, unless
-        the registry defines the edition (see `strata`).
+        If a failover loses the record of an edition, the edition's tallies are hidden, unless the
+        registry defines the edition (see `strata`).
         """
         return self.shards.own_editions()
 
@@ -185,18 +175,17 @@ class RedisStore:
         """Yield tallies, and check at the end that no failover can undo what was read.
 
         While a tally is being retired (deleted), no tally of the same metric and window is yielded.
-        There are two reasons. The retired tally may already lack some counts. If the other tallies
-        were shown without it, a comparison with an earlier reading could reveal a small stratum.
+        The retired tally may already lack some counts. Without it, the other tallies could reveal a
+        small stratum, by comparison with an earlier reading.
 
-        The names of tallies that are being retired are read after the index. If a name was removed
-        from the index before that, it is still among these names, unless the retirement has
-        finished and has deleted all tallies of that metric and window.
+        The names of tallies that are being retired are read after the index. A name that was
+        removed from the index before that is still among these names, unless the retirement has
+        finished.
 
         Args:
             answered: collects the servers that responded, for `Shards.confirm`.
             is_included: returns whether to yield the tallies of a window, given its name.
             closed: whether the included windows are closed.
-
         """
         index = self.shards.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
@@ -234,20 +223,13 @@ def _asked(name: str) -> tuple[str, str]:
 
 
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
-    """Refuse a longer grace period while windows are open.
+    """Refuse a longer grace period (seconds) while windows are open.
 
-    When an upload is counted, the previous grace period determines how long its id is stored. If
-    its windows now stayed open for longer, the upload could be sent again after its id has expired,
-    and be counted twice.
-
-    Args:
-        store: the store.
-        facts: the store's facts, which contain the previous grace period.
-        grace_s: the new grace period, in seconds.
+    The store keeps an upload's id for as long as the previous grace period requires. If its windows
+    stayed open for longer, the upload could be sent and counted again.
 
     Raises:
         ConfigError: if the new grace period is longer and a window is open.
-
     """
     before = int(facts.get(GRACE_FIELD, grace_s))
     open_windows = store.tallied_windows() - store.closed_windows()
@@ -261,15 +243,8 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
 def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
     """Write a collector's settings to its store, where later collectors and commands read them.
 
-    Args:
-        store: the store.
-        grace_s: how long a window accepts reports after its end, in seconds.
-        copies: the number of replicas that must have a report on disk before the collector
-            acknowledges it.
-
     Raises:
         ConfigError: if the grace period is longer than before, and a window is open.
-
     """
     require_grace(store, store.shards.facts(), grace_s)
     settings = (GRACE_FIELD, grace_s, COPIES_FIELD, copies)

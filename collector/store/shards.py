@@ -1,11 +1,8 @@
 """The shards of a store on Redis or Valkey. Sends them commands, and detects lost shards.
 
-A shard is one part of a store. It consists of keys that are always on the same server. One of these
-keys contains the store's name. In a shard that was emptied or replaced, the name is missing.
-Results that combine all shards are then incomplete, so this module checks the names.
-
-All operations on a store send their commands through this module: counting and reading
-(`RedisStore`), preparation, backups, retirement and checks.
+A shard is one part of a store: keys that are always on the same server. One of these keys contains
+the store's name. In a shard that was emptied or replaced, the name is missing. Results that combine
+all shards are then incomplete, so this module checks the names.
 """
 
 from __future__ import annotations
@@ -46,7 +43,6 @@ class Logs:
         Returns:
             Whether all servers that respond have begun the rewrite. False if a server is still busy
             with an earlier rewrite. Then call this method again: it asks only these servers.
-
         """
         servers = self._connections.servers(self._nodes)
         due = self._waiting.intersection(servers) or servers
@@ -83,16 +79,13 @@ Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
 """A function that takes the number of a shard, and returns the command for it."""
 
 SHARDS = 1
-"""The number of shards of a new store on a single server.
-
-An existing store keeps the number that it was created with.
-"""
+"""The number of shards of a new store on a single server. Existing stores keep their number."""
 
 CLUSTER_SHARDS = 64
 """The number of shards of a new store on a cluster.
 
-Each shard is on one master, so a store can use at most this many masters. With more shards, reading
-would be slower, because a tally is the sum of one part in each shard.
+A store can use at most this many masters. More shards would make reading slower, because a tally is
+the sum of one part in each shard.
 """
 
 EDITIONS_A_COMMAND = 1000
@@ -106,11 +99,9 @@ class Layout(NamedTuple):
     """The properties of a store that `prepare` has read and passes on to the workers.
 
     Attributes:
-        shards: the number of shards that the store was created with.
         nodes: the addresses of the cluster's nodes. Empty if the store is not on a cluster.
-        name: the store's name, which was chosen at random when the store was first used. Empty if
-            the name is unknown, or if the shards do not have it yet.
-
+        name: the store's name, chosen at random at first use. Empty if the name is unknown, or if
+            the shards do not have it yet.
     """
 
     shards: int = SHARDS
@@ -127,15 +118,13 @@ class Shards:
     Every method that sends a command raises StoreUnavailableError if there is no response or the
     response is an error.
 
-    Methods with an argument ``answered`` add to it the servers that responded. A caller who passes
-    this argument must also pass it to `confirm`. Before `confirm` has returned, a failover may undo
-    the data that was read.
+    Methods with an argument ``answered`` add to it the servers that responded. The caller must then
+    pass it to `confirm`. Until `confirm` has returned, a failover may undo the data that was read.
 
     Attributes:
-        layout: the store's number of shards, its nodes and its name, as far as they are known.
+        layout: the store's number of shards, its nodes and its name, if they are known.
         router: finds the server that has a key.
         number_of_new: the number of shards that a new store on these servers would get.
-
     """
 
     def __init__(
@@ -151,7 +140,6 @@ class Shards:
 
         Raises:
             ConfigError: if the URL is not valid.
-
         """
         self.layout = layout
         self._expected_name = layout.name
@@ -184,7 +172,6 @@ class Shards:
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
-
         """
         nodes = self._connections.require_promise(self.layout.nodes)
         self.layout = self.layout._replace(nodes=nodes)
@@ -211,7 +198,6 @@ class Shards:
 
         Raises:
             StoreUnavailableError: if a shard does not respond, or no longer belongs to the store.
-
         """
         answers = self._answers(self._with_names(command), answered)
         # each shard was asked for its name after the command: if it has the name, it also had the
@@ -223,18 +209,13 @@ class Shards:
         """Check that no failover can undo the data that was read.
 
         A master that was disconnected from the cluster keeps responding for a while, and may have
-        data that no replica has. If this master is lost, such data is lost, too. Therefore this
-        method writes a key on each server that responded, over the same connection, and waits until
-        the server's replicas have this write. The replicas then also have everything that was
-        written before, including the data that was read.
-
-        Args:
-            answered: the servers that responded.
+        data that no replica has. Therefore this method writes a key on each server that responded,
+        over the same connection, and waits until the server's replicas have this write. The
+        replicas then also have the data that was read.
 
         Raises:
             StoreUnavailableError: if the connection to a server that responded was closed, or its
                 replicas do not have the data in time.
-
         """
         self.router.confirm(answered, keys.READ)
 
@@ -243,7 +224,6 @@ class Shards:
 
         Raises:
             StoreUnavailableError: if a shard is lost.
-
         """
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
@@ -262,12 +242,7 @@ class Shards:
         self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
-        """Return the store's name that each shard has, or None.
-
-        Args:
-            shards: the number of shards to ask.
-
-        """
+        """Return the store's name that each of the first ``shards`` shards has, or None."""
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
@@ -290,10 +265,7 @@ class Shards:
             self.router.ask(PackedCommand.packed(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
 
     def index(self, answered: Answered | None = None) -> dict[str, int]:
-        """Return the index of tallies, which maps each tally's name to its number of symbols.
-
-        Names have the form METRIC:EDITION:WINDOW.
-        """
+        """Return each tally's number of symbols, by its name METRIC:EDITION:WINDOW."""
         index: dict[str, int] = {}
         for flat in self.ask_own(lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES)), answered):
             index |= {name: int(symbols) for name, symbols in _decoded(flat).items()}
@@ -302,16 +274,13 @@ class Shards:
     def is_indexed(self, name: str) -> bool:
         """Return whether the index contains a tally, METRIC:EDITION:WINDOW.
 
-        If so, counts of the tally that were read before this call are complete, because a tally is
-        removed from the index before its counts are deleted.
+        If so, counts of the tally that were read before this call are complete. A tally is removed
+        from the index before its counts are deleted.
         """
         return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
 
     def ask_servers(self, metric: Callable[[Connection], Answer]) -> list[Answer]:
-        """Call a function with a new connection to each server, and return the results in order.
-
-        The servers include replicas.
-        """
+        """Call a function with a new connection to each server, including replicas."""
         return self._connections.ask_every_server(self.layout.nodes, metric)
 
     def logs(self) -> Logs:
@@ -324,7 +293,6 @@ class Shards:
         Raises:
             ConfigError: if the server has another store, or an empty one.
             RedisError: if the server does not respond.
-
         """
         if self._expected_name and not _may_have_name(connection, self._expected_name):
             raise ConfigError(
@@ -349,10 +317,7 @@ class Shards:
         ]
 
     def _lost(self, shard_names: Sequence[bytes | None]) -> list[int]:
-        """Return the numbers of the shards that do not have the store's name.
-
-        If the store's name is unknown, the list is empty.
-        """
+        """Return the shards that do not have the store's name. Empty if the name is unknown."""
         expected = self.layout.name.encode()
         return [shard for shard, name in enumerate(shard_names) if expected and name != expected]
 

@@ -1,7 +1,4 @@
-"""The interface of a store, and functions that close windows or take snapshots of open windows.
-
-`redis_store` implements the interface.
-"""
+"""The interface of a store, and functions that close windows or take snapshots of open windows."""
 
 from __future__ import annotations
 
@@ -21,10 +18,8 @@ class CountedUpload(NamedTuple):
     Attributes:
         verdict: the verdict on each report. The same reports are accepted every time the upload is
             sent.
-        is_duplicate: whether the id of the upload was remembered, so that nothing was counted this
-            time. This also happens if the collector itself sends an upload to the store twice
-            because a connection broke.
-
+        is_duplicate: whether the upload's id was remembered, so that nothing was counted this time.
+            The collector itself may send an upload to the store twice if a connection breaks.
     """
 
     verdict: Verdict
@@ -36,11 +31,11 @@ Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 
 
 OwnEditions: TypeAlias = Mapping[str, str]
-"""Maps each edition, written METRIC:EDITION, to the *own edition* of its question.
+"""Maps each edition, written METRIC:EDITION, to the *own edition* of its metric.
 
-A question has an own edition, and one more edition for each of its strata. Reports of the own
-edition belong to the question's "others" (see `strata`). The edition of a stratum maps to the own
-edition, and the own edition maps to itself, even if the question has no strata.
+A metric has an own edition, and one more edition for each of its strata. Reports of the own edition
+belong to the metric's "others" (see `strata`). The edition of a stratum maps to the own edition.
+The own edition maps to itself, even without strata.
 """
 
 
@@ -49,12 +44,9 @@ class StoredTally:
     """The number of reports of each symbol, for one metric, edition and window.
 
     Attributes:
-        metric: the metric's name.
-        edition: the edition of the metric, which determines the meaning of the reports.
         window: the window's name, such as 2026-W47.
         closed: whether the tally can no longer change.
-        counts: the number of reports of each symbol. If there are m symbols, there are m integers.
-
+        counts: the number of reports of each symbol.
     """
 
     metric: str
@@ -71,21 +63,16 @@ class Snapshot:
     Attributes:
         taken_s: the time of the snapshot (Unix seconds).
         tallies: the tallies, sorted by metric, edition and window.
-
     """
 
     taken_s: int
     tallies: tuple[StoredTally, ...]
 
     def __iter__(self) -> Iterator[StoredTally]:
-        """Yield the tallies."""
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without the tallies of some windows.
-
-        For instance, windows may have closed since the snapshot was taken.
-        """
+        """Return the snapshot without the tallies of windows that have closed since."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
@@ -98,27 +85,24 @@ class TallyStore(Protocol):
     def count(self, judgement: Judgement) -> CountedUpload:
         """Count an upload in one atomic step, unless its id is remembered. Return its verdict.
 
-        A report for a window that was closed early is refused, even if the judgement accepts it. If
-        at least one report is counted, the store remembers the upload's id. Otherwise, it keeps
-        nothing of the upload.
+        A report for a window that was closed early is refused, even if the judgement accepts the
+        report. If at least one report is counted, the store remembers the upload's id. Otherwise,
+        the store keeps nothing of the upload.
 
-        If an upload is sent again and its id is remembered, the reports that were counted the first
-        time are accepted, and the others are refused. Nothing is charged to the allowance. The
-        judgement provides the reasons for the refusals. If it would now accept a report that was
-        refused the first time, the reason is one that makes the device send the report again in
-        another upload.
+        If the id is remembered, the reports that were counted the first time are accepted, and the
+        others are refused. Nothing is charged to the allowance. The judgement provides the reasons
+        for the refusals. If it would now accept a refused report, the reason makes the device send
+        the report again in another upload.
 
         Raises:
             QuotaExceededError: if the remaining allowance is too small for the accepted reports.
                 Nothing is then counted.
-
         """
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
         """Count uploads, each in its own atomic step, and return their outcomes in order.
 
-        If an upload cannot be counted now, its outcome is the error. The other uploads are still
-        counted.
+        If an upload cannot be counted now, its outcome is the error.
         """
 
     def close(self, window: Window) -> None:
@@ -127,8 +111,8 @@ class TallyStore(Protocol):
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
 
-        Because this method is called every second, it does not wait until the replicas have the
-        data that was read. ``closed_tallies`` waits for them.
+        This method is called every second, so it does not wait until the replicas have the data.
+        ``closed_tallies`` waits for them.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
@@ -143,30 +127,27 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        The tallies are complete and final only if the iterator reaches its end. If the store has
-        lost a part of them, the error may be raised only after the last tally.
+        The tallies are complete and final only if the iterator reaches its end. An error about a
+        lost part of them may follow the last tally.
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """Return the last snapshot of open windows; if it is too old, take a new one first.
 
-        The difference between two snapshots reveals the reports that arrived in between. If
-        snapshots were more frequent, these could be single reports.
+        The difference between two snapshots reveals the reports that arrived in between. With more
+        frequent snapshots, these could be single reports.
 
         Args:
-            interval_s: the minimum number of seconds between two snapshots. 0 in a trial, whose
-                reports need no protection.
+            interval_s: the minimum number of seconds between two snapshots. 0 in a trial.
             left_out: the windows to leave out, which must include all closed windows.
             now_s: the current time (Unix seconds).
-
         """
 
     def own_editions(self) -> OwnEditions:
         """Return the store's record of all editions that its collectors have ever accepted.
 
-        Call this method after reading tallies. The result then contains the editions of all these
-        tallies, because an edition is recorded before its first report is counted. Only editions
-        that were counted before stores had such a record may be missing. See `strata`.
+        Call this method after reading tallies. An edition is recorded before its first report is
+        counted, so the result contains the editions of all these tallies.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
@@ -177,21 +158,14 @@ class TallyStore(Protocol):
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
-    """Close every window whose grace period is over, or whose closing was interrupted."""
+    """Close every window after its grace period, and every window with an interrupted closing."""
     due = {window.text for window in due_windows(store, now_s=now_s, grace_s=grace_s)}
     for name in sorted(due | store.half_closed_windows()):
         store.close(Window.parse(name))
 
 
 def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window]:
-    """Return the windows that have a tally, are not closed, and whose grace period is over.
-
-    Args:
-        store: the store of the windows.
-        now_s: the current time (Unix seconds).
-        grace_s: how long a window accepts reports after its end, in seconds.
-
-    """
+    """Return the windows that have a tally, are not closed, and are past their grace period."""
     not_closed = map(Window.parse, sorted(store.tallied_windows() - store.closed_windows()))
     return [window for window in not_closed if is_due_to_close(window, now_s=now_s, grace_s=grace_s)]
 
@@ -204,14 +178,6 @@ def look_at_open_windows(
     Windows that close before the next snapshot is allowed are left out. Otherwise, a reader could
     compare the snapshot of an open window with the final tally soon afterwards. The difference
     would reveal the reports that arrived in between.
-
-    Args:
-        store: the store of the windows.
-        closed: the names of the closed windows.
-        now_s: the current time (Unix seconds).
-        interval_s: minimum number of seconds between two snapshots.
-        grace_s: how long a window accepts reports after its end, in seconds.
-
     """
     closing = due_windows(store, now_s=now_s + interval_s, grace_s=grace_s)
     return store.open_snapshot(interval_s, closed.union(window.text for window in closing), now_s)

@@ -1,21 +1,20 @@
-"""Merges ("folds") small strata into a question's "others" before anybody reads tallies.
+"""Merges ("folds") small strata into a metric's "others" before anybody reads tallies.
 
-The "others" of a question are the reports of its own edition, and of all strata that are folded
-into it. A stratum with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a
-small stratum, or compute it as the difference between two readings. The following rules ensure
-this:
+The "others" of a metric are the reports of its own edition, and of all strata that are folded into
+it. A stratum with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a small
+stratum, or compute it as the difference between two readings:
 
-* While a window is open, all strata of a question are folded. Otherwise, a stratum would get a
-tally of its own once it is no longer small. From the difference between the snapshots before and
-after that, a reader could compute the tally that the stratum had while it was small.
+* While a window is open, all strata of a metric are folded. Otherwise, a stratum would get its own
+  tally once it is no longer small. The snapshots before and after would reveal its tally while it
+  was small.
 * When a window has closed, its tallies no longer change, so they are always folded the same way.
 * If the others have fewer than `LEAST_REPORTS` reports, the next smallest strata are also folded,
-until the others have enough reports or no strata are left. Otherwise, the others could consist of
-one small stratum.
-* Before the first report is counted, the store remembers which editions are strata of one question.
-These editions are folded even if the registry no longer lists them.
+  until the others have enough reports or no strata are left. Otherwise, the others could consist of
+  one small stratum.
+* Before the first report is counted, the store remembers which editions are strata of one metric.
+  These editions are folded even if the registry no longer lists them.
 * An edition that neither the store nor the registry lists may be a small stratum. If a window has a
-tally of such an edition, no tally of its metric is shown for that window.
+  tally of such an edition, no tally of its metric is shown for that window.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ With fewer reports, intervals would be useless, and people in the stratum could 
 
 
 def own_editions(registry: Registry) -> OwnEditions:
-    """Map each edition in a registry to its question's own edition (see `OwnEditions`)."""
+    """Map each edition in a registry to its metric's own edition (see `OwnEditions`)."""
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
@@ -49,10 +48,6 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
     """Return the editions that have tallies in open windows but are not defined in a registry.
 
     Each edition is written METRIC:EDITION. Devices may still send reports of these editions.
-
-    Raises:
-        StoreUnavailableError: if the store does not respond.
-
     """
     known, closed = own_editions(registry), store.closed_windows()
     names = {name.rpartition(":")[::2] for name in store.shards.index()}
@@ -77,12 +72,9 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield the tallies that readers may get. Small strata are folded in them.
+    """Yield the tallies that readers may get, with small strata folded.
 
-    Args:
-        tallies: the tallies in any order. Each occurs once.
-        known: the editions that the store remembers, and those of the registry.
-
+    ``known`` contains the editions that the store remembers, and those of the registry.
     """
     windows: dict[tuple[str, str], list[StoredTally]] = defaultdict(list)
     for tally in tallies:
@@ -93,9 +85,9 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Fold the tallies of one metric in a window, separately for each question of this name.
+    """Fold the tallies of one metric in a window, separately for each definition of the metric.
 
-    If a question was changed, the old and the new question have the same name.
+    If a metric was changed, the old and the new definition have the same name.
     """
     metrics: dict[str, list[StoredTally]] = defaultdict(list)
     for tally in tallies:
@@ -105,13 +97,7 @@ def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterato
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
-    """Yield the tally of a question's others, then those of its large strata, by edition.
-
-    Args:
-        tallies: the tallies of one question in one window.
-        own_edition: the question's own edition.
-
-    """
+    """Yield the tally of a metric's others, then those of its large strata, by edition."""
     others = [tally for tally in tallies if tally.edition == own_edition]
     strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
     while strata and not (_is_shown(strata[0]) and _are_enough(others)):
@@ -122,10 +108,7 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether the window is closed, and the stratum has enough reports to be shown.
-
-    The stratum is folded anyway if the others have too few reports without it.
-    """
+    """Whether the window is closed, and the stratum has enough reports to be shown."""
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
@@ -136,7 +119,7 @@ def _are_enough(others: list[StoredTally]) -> bool:
 
 
 def _size(tally: StoredTally) -> tuple[int, str]:
-    """Return the sort key of a stratum, which is its number of reports, and then its edition."""
+    """Return the sort key of a stratum: its number of reports, then its edition."""
     return _reports(tally), tally.edition
 
 

@@ -16,17 +16,12 @@ COUNTER_BYTES = 8
 
 
 class TallyMemory(NamedTuple):
-    """The memory that the tallies of all questions need for one window.
-
-    Every symbol is assumed to be reported.
+    """The memory that the tallies of all metrics need for one window, if every symbol is reported.
 
     Attributes:
-        shards: the number of the store's shards. Each has a part of every tally.
         needed_bytes: the memory that all shards need together.
-        largest: the name of the metric whose tallies need the most memory.
-        is_new: whether the store does not exist yet. `shards` is then the number of shards that a
-            new store would get.
-
+        largest: the name of the metric with the largest tallies.
+        is_new: whether the store does not exist yet.
     """
 
     shards: int
@@ -36,23 +31,19 @@ class TallyMemory(NamedTuple):
 
     @classmethod
     def from_registry(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
-        """Add up the memory of the tallies of all questions."""
+        """Add up the memory of the tallies of all metrics."""
         tallies = [(len(metric.editions) * metric.channel.symbols, metric.name) for metric in registry.counted]
         needed_bytes = COUNTER_BYTES * shards * sum(symbols for symbols, _ in tallies)
         return cls(shards, needed_bytes, max(tallies)[1], is_new)
 
     def __str__(self) -> str:
-        """Describe the needed memory."""
         shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
         return f"one window of every question needs up to {in_units(self.needed_bytes)} in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
         """Return the error message for a registry that does not fit.
 
-        Args:
-            room_bytes: the available memory, which is less than needed.
-            what: the words that follow the available memory in the message, such as ``are free``.
-
+        ``what`` follows the available memory in the message, such as ``are free``.
         """
         return (
             f"{self}, but {in_units(room_bytes)} {what}: give the servers more memory, or make the tally of "
@@ -63,14 +54,11 @@ class TallyMemory(NamedTuple):
 def require_memory(store: Shards, registry: Registry) -> None:
     """Refuse a registry if the tallies of one window would not even fit into an empty store.
 
-    The memory that is free now does not matter, because the current window may already be stored,
-    for example after a restart.
+    The memory that is free now does not matter, because the current window may already be stored.
 
     Raises:
-        ConfigError: if the tallies would not fit. The message says how much memory they need, how
-            much there is, and what to do.
+        ConfigError: if the tallies would not fit. The message names the remedy.
         StoreUnavailableError: if a server does not respond.
-
     """
     needed, most_bytes = TallyMemory.from_registry(registry, store.number), sum(store.ask_servers(_most_bytes))
     require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "is all that the servers may use"))
