@@ -11,7 +11,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from client_sdk.protocol.wire.report import MAX_REPORTS
-from client_sdk.protocol.wire.strict_json import Malformed
 
 if TYPE_CHECKING:
     from flask import Response
@@ -29,148 +28,68 @@ class Problem(Enum):
     only responses with this problem have.
     """
 
-    INVALID_JSON = (
-        Malformed.INVALID_JSON,
-        HTTPStatus.BAD_REQUEST,
-        "The body must be JSON in UTF-8, without duplicate members.",
-    )
-    INVALID_TYPE = Malformed.INVALID_TYPE, HTTPStatus.BAD_REQUEST, "A value that must be an object is not an object."
-    UNKNOWN_FIELD = Malformed.UNKNOWN_FIELD, HTTPStatus.BAD_REQUEST, "An object has an unknown field."
-    MISSING_FIELD = Malformed.MISSING_FIELD, HTTPStatus.BAD_REQUEST, "An object lacks a field."
-    INVALID_UPLOAD_ID = (
-        Malformed.INVALID_UPLOAD_ID,
-        HTTPStatus.BAD_REQUEST,
-        "An upload's id must be 32 lowercase hex digits.",
-    )
-    INVALID_REPORTS = (
-        Malformed.INVALID_REPORTS,
-        HTTPStatus.BAD_REQUEST,
-        f"An upload must contain a list of 1 to {MAX_REPORTS} reports.",
-    )
-    INVALID_METRIC = (
-        Malformed.INVALID_METRIC,
-        HTTPStatus.BAD_REQUEST,
-        "A report's metric must be the name of a metric.",
-    )
-    INVALID_EDITION = (
-        Malformed.INVALID_EDITION,
-        HTTPStatus.BAD_REQUEST,
-        "A report's edition must be 12 lowercase hex digits.",
-    )
-    INVALID_WINDOW = (
-        Malformed.INVALID_WINDOW,
-        HTTPStatus.BAD_REQUEST,
-        "A report's window must be a UTC day, an ISO week or a month.",
-    )
-    INVALID_SYMBOL = (
-        Malformed.INVALID_SYMBOL,
-        HTTPStatus.BAD_REQUEST,
-        "A report's symbol must be an integer from 0 to 2^53 - 1.",
-    )
-    BODY_INCOMPLETE = "body_incomplete", HTTPStatus.BAD_REQUEST, "The body is shorter than its Content-Length."
-    INVALID_QUERY = "invalid_query", HTTPStatus.BAD_REQUEST, "The query has an unknown parameter or value."
-    BAD_REQUEST = "bad_request", HTTPStatus.BAD_REQUEST, "The request is not valid HTTP."
+    INVALID_JSON = 400, "The body must be JSON in UTF-8, without duplicate members."
+    INVALID_TYPE = 400, "A value that must be an object is not an object."
+    UNKNOWN_FIELD = 400, "An object has an unknown field."
+    MISSING_FIELD = 400, "An object lacks a field."
+    INVALID_UPLOAD_ID = 400, "An upload's id must be 32 lowercase hex digits."
+    INVALID_REPORTS = 400, f"An upload must contain a list of 1 to {MAX_REPORTS} reports."
+    INVALID_METRIC = 400, "A report's metric must be the name of a metric."
+    INVALID_EDITION = 400, "A report's edition must be 12 lowercase hex digits."
+    INVALID_WINDOW = 400, "A report's window must be a UTC day, an ISO week or a month."
+    INVALID_SYMBOL = 400, "A report's symbol must be an integer from 0 to 2^53 - 1."
+    BODY_INCOMPLETE = 400, "The body is shorter than its Content-Length."
+    INVALID_QUERY = 400, "The query has an unknown parameter or value."
+    BAD_REQUEST = 400, "The request is not valid HTTP."
     UNAUTHORIZED = (
-        "unauthorized",
-        HTTPStatus.UNAUTHORIZED,
+        401,
         "Send the header 'Authorization: Bearer TOKEN' with a token that allows this operation.",
         "WWW-Authenticate",
     )
-    FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this operation."
-    PRELIMINARY_FORBIDDEN = (
-        "preliminary_forbidden",
-        HTTPStatus.FORBIDDEN,
-        "The key may read closed windows only: omit preliminary=1.",
-    )
-    NOT_FOUND = "not_found", HTTPStatus.NOT_FOUND, "Nothing is served at this path."
-    METHOD_NOT_ALLOWED = (
-        "method_not_allowed",
-        HTTPStatus.METHOD_NOT_ALLOWED,
-        "This path does not support the method.",
-        "Allow",
-    )
-    LENGTH_REQUIRED = (
-        "length_required",
-        HTTPStatus.LENGTH_REQUIRED,
-        "Send the body with its Content-Length, not in chunks.",
-    )
-    BODY_TOO_LARGE = (
-        "body_too_large",
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "The body is larger than the limit: split it.",
-    )
-    TOO_MANY_UPLOADS = (
-        "too_many_uploads",
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "The batch has too many uploads: send the rest in another batch.",
-    )
-    UNSUPPORTED_MEDIA_TYPE = (
-        "unsupported_media_type",
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "The media type of the body is not accepted here.",
-    )
-    UNSUPPORTED_ENCODING = (
-        "unsupported_encoding",
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "The body must be sent without a content encoding.",
-    )
+    FORBIDDEN = 403, "The key does not allow this operation."
+    PRELIMINARY_FORBIDDEN = 403, "The key may read closed windows only: omit preliminary=1."
+    NOT_FOUND = 404, "Nothing is served at this path."
+    METHOD_NOT_ALLOWED = 405, "This path does not support the method.", "Allow"
+    LENGTH_REQUIRED = 411, "Send the body with its Content-Length, not in chunks."
+    BODY_TOO_LARGE = 413, "The body is larger than the limit: split it."
+    TOO_MANY_UPLOADS = 413, "The batch has too many uploads: send the rest in another batch."
+    UNSUPPORTED_MEDIA_TYPE = 415, "The media type of the body is not accepted here."
+    UNSUPPORTED_ENCODING = 415, "The body must be sent without a content encoding."
     QUOTA_EXCEEDED = (
-        "quota_exceeded",
-        HTTPStatus.TOO_MANY_REQUESTS,
+        429,
         (
-            "The upload exceeds what is left of the key's daily quota. Nothing was counted: send the same upload "
-            "again later."
+            "The upload exceeds what is left of the key's daily quota. Nothing was counted: send the same upload again "
+            "later."
         ),
         "Retry-After",
     )
-    TOO_MANY_REQUESTS = (
-        "too_many_requests",
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "Too many requests from this address: send the same upload again later.",
-        "Retry-After",
-    )
-    INTERNAL_ERROR = (
-        "internal_error",
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        "The collector failed: send the same upload again later.",
-    )
+    TOO_MANY_REQUESTS = 429, "Too many requests from this address: send the same upload again later.", "Retry-After"
+    INTERNAL_ERROR = 500, "The collector failed: send the same upload again later."
     STORE_UNAVAILABLE = (
-        "store_unavailable",
-        HTTPStatus.SERVICE_UNAVAILABLE,
+        503,
         "The store does not answer. No upload is counted in part: send the same upload again later.",
         "Retry-After",
     )
     STORE_FULL = (
-        "store_full",
-        HTTPStatus.SERVICE_UNAVAILABLE,
+        503,
         "The store's memory is full. Nothing was counted, and nothing is lost: send the same upload again later.",
         "Retry-After",
     )
-    BODY_TOO_SLOW = (
-        "body_too_slow",
-        HTTPStatus.REQUEST_TIMEOUT,
-        "The body arrived too slowly: send the same upload again.",
-    )
-    RELAY_FULL = (
-        "relay_full",
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "The relay is full: send the same upload again later.",
-        "Retry-After",
-    )
+    BODY_TOO_SLOW = 408, "The body arrived too slowly: send the same upload again."
+    RELAY_FULL = 503, "The relay is full: send the same upload again later.", "Retry-After"
     COLLECTOR_UNAVAILABLE = (
-        "collector_unavailable",
-        HTTPStatus.SERVICE_UNAVAILABLE,
+        503,
         (
-            "The relay or proxy got no answer from the collector. Send the same upload again later: it is counted "
-            "only once."
+            "The relay or proxy got no answer from the collector. Send the same upload again later: it is counted only "
+            "once."
         ),
         "Retry-After",
     )
 
-    def __init__(self, code: str, status: HTTPStatus, sentence: str, *headers: str) -> None:
+    def __init__(self, status: int, sentence: str, *headers: str) -> None:
         """Store the status, the sentence, and the names of the headers."""
-        self.code = str(code)
-        self.status = status
+        self.code = self.name.lower()
+        self.status = HTTPStatus(status)
         self.sentence = sentence
         self.headers = headers
 

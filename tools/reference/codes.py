@@ -44,5 +44,5 @@ def outcomes(group: str) -> str:
 
 def problems() -> str:
     """Return a table of the problems that a request can have, by HTTP status."""
-    rows = [(f"`{each.value[0]}`", str(int(each.value[1])), each.value[2]) for each in Problem]
+    rows = [(f"`{each.code}`", f"{each.status:d}", each.sentence) for each in Problem]
     return table(("code", "status", "means"), sorted(rows, key=lambda row: row[1]))
