@@ -119,7 +119,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class Uploads(StrEnum):
-    """The clients that may report: all of them, or only holders of an upload key."""
+    """The clients that may report: everyone, or only holders of an upload key."""
 
     OPEN = "open"
     KEYS = "keys"
@@ -145,11 +145,7 @@ READ_ONLY, UPLOADING_ONLY = (
 
 
 def load_access(path: Path) -> Access:
-    """Read an access file.
-
-    Raises:
-        ConfigError: if the file cannot be read or has mistakes. The message lists all mistakes.
-    """
+    """Read an access file. A ConfigError lists all mistakes in the file."""
     try:
         return parse_access(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -161,11 +157,7 @@ def load_access(path: Path) -> Access:
 
 
 def parse_access(text: str) -> Access:
-    """Parse the text of an access file.
-
-    Raises:
-        ConfigError: if the text has mistakes. The message lists all mistakes.
-    """
+    """Parse the text of an access file. A ConfigError lists all mistakes in the text."""
     require(not text.startswith("\ufeff"), "begins with a byte order mark; save it as UTF-8 without one")
     try:
         document = tomllib.loads(text)
@@ -202,7 +194,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 
 
 def _read_key(table: TomlTable) -> AccessKey:
-    """Read one key. Placeholders replace invalid values, and the table records the mistakes."""
+    """Read a key. The table records mistakes, and placeholders replace invalid values."""
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):
         table.mistake("name", NAME_RULE)

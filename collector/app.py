@@ -186,9 +186,6 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
 """The problem for each HTTP status with which Flask itself refuses a request."""
 
 
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-
 _NAMES = {(operation.method, operation.path): operation.name for operation in OPERATIONS}
 
 

@@ -118,7 +118,7 @@ MEANING: Mapping[Durability | None, str] = {
 
 
 def check_registry(path: Path, today: date) -> tuple[Registry | None, list[CheckResult]]:
-    """Return the registry (None if it cannot be used) and the results of its checks."""
+    """Return the registry, or None if it is invalid, and the results of its checks."""
     try:
         registry = history.read(path)
     except RegistryError as error:
@@ -140,13 +140,12 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
 
 
 def check_store(
-    opened: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
+    store: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
 ) -> Iterator[CheckResult]:
     """Yield the results for a store. After a failure, dependent checks are skipped.
 
     The store need not be prepared.
     """
-    store = opened.shards
     try:
         store.require_promise()
         yield CheckResult(Level.OK, "store", _server_summary(store.ask_servers(_server)))
@@ -162,7 +161,7 @@ def check_store(
         if store.logs().log_rewrite_failed():
             text = "the last rewrite of an append-only file failed: check the disk's free space and the server's log"
             yield CheckResult(Level.WARNING, "log", text)
-        yield from _content(opened, registry, grace_s)
+        yield from _content(store, registry, grace_s)
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "promise", str(error))
     except StoreUnavailableError as error:
@@ -170,11 +169,7 @@ def check_store(
 
 
 def _written(store: Shards) -> CheckResult:
-    """Check that every shard accepts writes, by writing a test key to each and removing it again.
-
-    Raises:
-        StoreUnavailableError: if a shard does not accept the write.
-    """
+    """Check that every shard accepts a test key, and remove the key again."""
     numbers = range(store.number_of_new)
     store.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
     store.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
@@ -254,7 +249,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory that the tallies of all metrics need for one window.
 
-    Without a store, assume the number of shards of a new store.
+    If there is no store yet, assume the number of shards of a new store.
     """
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
@@ -262,8 +257,7 @@ def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     return TallyMemory.from_registry(registry, int(shards))
 
 
-def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Iterator[CheckResult]:
-    store = opened.shards
+def _content(store: RedisStore, registry: Registry | None, grace_s: int) -> Iterator[CheckResult]:
     named = store.names(store.number_of_new)
     facts = store.facts()
     try:
@@ -287,7 +281,7 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
         )
         yield CheckResult(Level.WARNING, "shards", text)
     try:
-        require_grace(opened, facts, grace_s)
+        require_grace(store, facts, grace_s)
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "grace", str(error))
     if registry is not None:
@@ -295,13 +289,13 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
             require_app(facts.get(APP_FIELD), registry.app)
         except ConfigError as error:
             yield CheckResult(Level.FAILED, "app", str(error))
-        yield from _editions(opened, registry, grace_s)
+        yield from _editions(store, registry, grace_s)
 
 
-def _editions(opened: RedisStore, registry: Registry, grace_s: int) -> Iterator[CheckResult]:
+def _editions(store: RedisStore, registry: Registry, grace_s: int) -> Iterator[CheckResult]:
     known = own_editions(registry).keys()
-    counted = {name.rpartition(":")[0] for name in opened.shards.index()}
-    lost = lost_editions(opened, registry, now_s=time.time(), grace_s=grace_s)
+    counted = {name.rpartition(":")[0] for name in store.index()}
+    lost = lost_editions(store, registry, now_s=time.time(), grace_s=grace_s)
     if lost:
         yield CheckResult(Level.FAILED, "editions", f"{lost_words(lost)}; no collector starts on this store")
     for metric, edition in (name.split(":") for name in sorted(counted - known - set(lost))):

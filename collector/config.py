@@ -20,8 +20,8 @@ TOKEN = re.compile(r"[!-~]+")
 MIN_TOKEN = 16
 """The minimum number of characters of a secret that a person chooses.
 
-For instance, 16 random hex digits are 64 random bits. At a hundred thousand guesses per second,
-finding them would take millions of years.
+For instance, 16 random hex digits are 64 random bits. At a hundred thousand guesses per second, an
+attacker would need millions of years.
 """
 
 MAX_PORT = 65_535
@@ -138,11 +138,7 @@ class CollectorConfig:
             )
 
     def read_registry(self) -> Registry:
-        """Return the registry, with the former definitions from its history file.
-
-        Raises:
-            RegistryError: if a file cannot be used.
-        """
+        """Return the registry, with the former definitions from its history file."""
         registry = history.read(self.registry)
         return in_trial(registry) if self.is_trial else registry
 
@@ -194,11 +190,7 @@ def _is_origin(text: str) -> bool:
 
 
 def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
-    """Parse ``HOST:PORT``. An IPv6 address is in brackets.
-
-    Raises:
-        OptionError: if the text has another format.
-    """
+    """Parse ``HOST:PORT``, with an IPv6 address in brackets, or raise an OptionError."""
     host, _, port = text.rpartition(":")
     if not host or not PORT.fullmatch(port):
         raise OptionError(f"{option} must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
@@ -206,11 +198,7 @@ def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
 
 
 def parse_size(text: str, option: str) -> int:
-    """Parse a number of bytes, such as ``1073741824``, ``1024M`` or ``1G``.
-
-    Raises:
-        OptionError: if the text has another format.
-    """
+    """Parse a number of bytes, such as ``1024M`` or ``1G``, or raise an OptionError."""
     match = SIZE.fullmatch(text)
     if match is None:
         raise OptionError(

@@ -8,11 +8,11 @@ The multiprocess mode of prometheus_client has three disadvantages:
 * A killed collector leaves a folder of files behind. The file of these counters has no name.
 * Its files are sparse. If the disk is full, counting kills the worker (SIGBUS). With this module,
   the worker continues, but is missing from the metrics.
-* It takes 3.56 us per upload. This module takes 1.10 us.
+* Counting an upload takes 3.56 us. This module takes 1.10 us.
 
 The counters count only uploads, perturbed reports and requests. No counter belongs to a symbol, a
-metric or a device. A relay counts an upload only after it has sent the upload's batch or given it
-up. Its metrics therefore reveal no more about arrival times than the collector can see.
+metric or a device. A relay counts an upload only after its batch was sent or given up. The relay's
+metrics therefore reveal no more about arrival times than the collector can see.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process keeps its row locked until it ends. Another process can then continue in this row. A
-    process would lose its lock if it closed any of its descriptors of the file, so all of them stay
-    open.
+    A process locks its row until the process ends. Another process can then continue in this row.
+    Closing any descriptor of the file would release the lock, so all descriptors stay open.
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
@@ -60,7 +59,7 @@ class SharedCounters:
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
-        """Return a row in shared memory that belongs to this process until it ends.
+        """Return a row in shared memory that belongs to this process until the process ends.
 
         Raises:
             OSError: if there is no space for a row.
@@ -130,8 +129,7 @@ _CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
 _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
 """The number of integers in a histogram.
 
-There is one per bucket, one for slower requests, and one for the sum of all durations in
-nanoseconds.
+They are the counts of each bucket and of slower requests, and the sum of all durations (ns).
 """
 
 _HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
@@ -198,7 +196,7 @@ class Totals:
     """The sums over all living and dead processes that have used the shared counters."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
-        """Read all rows, and add them up."""
+        """Add up all rows."""
         self._cells = [0] * CELLS
         for counted in shared_counters.rows():
             for cell, amount in enumerate(memoryview(counted).cast("q")):
@@ -221,16 +219,12 @@ class Totals:
 
 
 def worker_pids(shared_counters: SharedCounters) -> list[int]:
-    """Return the id of the process that owns each row, or owned it last."""
+    """Return the process id of the present or last owner of each row."""
     return [memoryview(counted).cast("q")[_PID] for counted in shared_counters.rows()]
 
 
 def new_shared_counters() -> SharedCounters:
-    """Return new counters. Processes that receive the object share them.
-
-    Raises:
-        ConfigError: if their file cannot be created.
-    """
+    """Return new counters, for all processes that receive this object."""
     return SharedCounters(_BYTES)
 
 

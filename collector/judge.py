@@ -7,7 +7,7 @@ once per report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -149,8 +149,14 @@ class _Second(NamedTuple):
 NONE_ONCE: frozenset[str] = frozenset()
 
 
-def judge(
-    upload: Upload, registry: Registry, *, now_s: float, grace_s: int, once: frozenset[str] = NONE_ONCE
+def judge(  # noqa: PLR0913 the settings by name
+    upload: Upload,
+    registry: Registry,
+    *,
+    now_s: float,
+    grace_s: int,
+    once: frozenset[str] = NONE_ONCE,
+    allowance: Allowance | None = None,
 ) -> Judgement:
     """Judge each report of an upload separately. A refused report does not affect the others.
 
@@ -164,21 +170,7 @@ def judge(
             edition, and otherwise from a newer app.
         allowance: the allowance to which the counted reports are charged, or None.
     """
-    return _judge(upload, _rules(registry, now_s, grace_s, once))
-
-
-def judge_all(  # noqa: PLR0913 as `judge`
-    uploads: Iterable[Upload],
-    registry: Registry,
-    *,
-    now_s: float,
-    grace_s: int,
-    once: frozenset[str] = NONE_ONCE,
-    allowance: Allowance | None = None,
-) -> list[Judgement]:
-    """Judge several uploads at the same instant."""
-    rule = _rules(registry, now_s, grace_s, once)
-    return [_judge(upload, rule, allowance) for upload in uploads]
+    return _judge(upload, _rules(registry, now_s, grace_s, once), allowance)
 
 
 def is_due_to_close(window: Window, *, now_s: float, grace_s: int) -> bool:
@@ -194,7 +186,7 @@ def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
     return None
 
 
-def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> Judgement:
+def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None) -> Judgement:
     additions: dict[TallyLabel, dict[int, int]] = {}
     refused: list[tuple[int, Refusal]] = []
     ends: set[int] = set()

@@ -165,7 +165,7 @@ class RedisRetirement:
 
     def tally_names(self) -> frozenset[TallyName]:
         """See Retirable."""
-        return frozenset(TallyName(*name.split(":")) for name in self._store.shards.index())
+        return frozenset(TallyName(*name.split(":")) for name in self._store.index())
 
     def begun(self) -> frozenset[TallyName]:
         """Return the tallies of interrupted retirements, which the next retirement finishes."""
@@ -183,17 +183,17 @@ class RedisRetirement:
         touched = [keys.of_shard(shard, name) for name in (keys.CLOSED, keys.TALLIES, keys.WINDOWS, keys.GOING)]
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.shards.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
+            self._store.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
 
     def _forget_counts(self, shard: int) -> None:
         names = sorted(self._going(shard))
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.shards.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
-            self._store.shards.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
+            self._store.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
+            self._store.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
 
     def _all_going(self) -> set[str]:
         return set[str]().union(*map(self._going, range(self._store.layout.shards)))
 
     def _going(self, shard: int) -> set[str]:
-        return {name.decode() for name in self._store.shards.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}
+        return {name.decode() for name in self._store.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}

@@ -20,7 +20,7 @@ from collector.api.messages import DOCUMENT, JSON, NDJSON, SNAPSHOT_TAKEN, TEXT,
 from collector.api.problem import Problem, ProblemError
 from collector.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.judge import Judgement, judge, judge_all
+from collector.judge import Judgement, judge
 from collector.live_config import Served
 from collector.store.store_protocol import (
     CountedUpload,
@@ -90,10 +90,7 @@ def post_reports() -> Response:
     served = service.served()
     key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
     upload = read_upload(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
-    now_s = service.clock()
-    judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s, once=served.once)
-    if key is not None:
-        judgement = judgement._replace(allowance=key.allowance(now_s))
+    judgement = _judging(service, served, key)(upload)
     counted = service.store.count(judgement)
     service.counters.add_counted(counted)
     return Response(counted.verdict.encode(), mimetype=JSON)
@@ -106,16 +103,8 @@ def post_uploads() -> Response:
     served = service.served()
     key = require_key(request.environ, served.access, Role.RELAY)
     body = read_body(request.environ, NDJSON, MAX_BULK_BYTES)
-    now_s = service.clock()
-    judge_batch = partial(
-        judge_all,
-        registry=served.registry,
-        now_s=now_s,
-        grace_s=service.grace_s,
-        once=served.once,
-        allowance=key.allowance(now_s),
-    )
-    return Response(count_batch(body, judge_batch, service.store, service.counters), mimetype=NDJSON)
+    judging = _judging(service, served, key)
+    return Response(count_batch(body, judging, service.store, service.counters), mimetype=NDJSON)
 
 
 @routes.get("/v1/registry")
@@ -161,6 +150,19 @@ def get_readyz() -> Response:
     """Report whether the store accepts uploads."""
     _service().store.require_writable()
     return Response("ready\n", mimetype=TEXT)
+
+
+def _judging(service: Service, served: Served, key: AccessKey | None) -> Callable[[Upload], Judgement]:
+    """Return a function that judges uploads at the present time."""
+    now_s = service.clock()
+    return partial(
+        judge,
+        registry=served.registry,
+        now_s=now_s,
+        grace_s=service.grace_s,
+        once=served.once,
+        allowance=None if key is None else key.allowance(now_s),
+    )
 
 
 def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
@@ -242,7 +244,7 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Acces
 
 
 def count_batch(
-    body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: WorkerCounters
+    body: bytes, judging: Callable[[Upload], Judgement], store: TallyStore, counters: WorkerCounters
 ) -> bytes:
     """Count every upload of a batch, and return the body of the response.
 
@@ -252,7 +254,7 @@ def count_batch(
         ProblemError: 413 if there are too many lines.
     """
     lines = decode_batch(body)
-    outcomes = store.count_all(judge([line for line in lines if isinstance(line, Upload)]))
+    outcomes = store.count_all([judging(line) for line in lines if isinstance(line, Upload)])
     counters.add_counted(*(outcome for outcome in outcomes if isinstance(outcome, CountedUpload)))
     counters.add(STORE_ERRORS, amount=sum(isinstance(outcome, StoreUnavailableError) for outcome in outcomes))
     remaining = iter(outcomes)

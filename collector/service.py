@@ -63,16 +63,12 @@ class RunningStore(NamedTuple):
     Attributes:
         store: the main process's own connection to the store.
         reopen: returns another connection to the store; workers call it.
-        look_after: restarts the embedded store if necessary. Call it every second. It returns
-            whether a loss in the embedded store's file would be detected.
-        restarts: returns how often the embedded store has ended unexpectedly.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION.
     """
 
     store: RedisStore
     reopen: Callable[[], TallyStore]
-    look_after: Callable[[], bool]
-    restarts: Callable[[], int]
+    embedded: EmbeddedStore | None
     once: frozenset[str]
 
 
@@ -147,17 +143,16 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
             tallies.
     """
     with contextlib.ExitStack() as stack:
-        url, look_after = config.redis_url, _nothing_to_note
-        restarts: Callable[[], int] = lambda: 0  # noqa: E731 the operator restarts this server
+        url, embedded = config.redis_url, None
         if url is None:
             memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
             embedded = stack.enter_context(EmbeddedStore(config.data_dir, memory_bytes=memory_bytes))
-            url, look_after, restarts = embedded.url, embedded.look_after, lambda: embedded.restarts
+            url = embedded.url
         open_store = partial(RedisStore, url, config.promise, is_cluster=config.is_cluster)
         store = open_store()
         store.prepare()
         agree_on_settings(store, config.grace_s, config.promise.copies)
-        agree_on_app(store.shards, registry.app, renames=config.renames_app)
+        agree_on_app(store, registry.app, renames=config.renames_app)
         if not config.allows_unknown_editions:
             require_known_editions(store, registry, grace_s=config.grace_s)
         elif not config.is_trial and (
@@ -165,7 +160,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         ):
             _log.warning("%s; starting anyway, because of %s", lost_words(lost), ALLOWING)
         once = admit(store, registry)
-        yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts, once)
+        yield RunningStore(store, partial(open_store, layout=store.layout), embedded, once)
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
@@ -196,7 +191,7 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
     """
     for sentence in unknown_stops(registry):
         _log.warning("%s", sentence)
-    require_memory(store.shards, registry)
+    require_memory(store, registry)
     store.remember_editions(own_editions(registry))
     return frozenset(store.own_editions())
 
@@ -217,27 +212,31 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     Raises:
         ConfigError: if the address of the metrics cannot be used, or no temporary file can be made.
     """
-    store = running.store
+    store, embedded = running.store, running.embedded
     served = replace(served, once=running.once)
     shared_state = SharedState.with_state(served)
     reloader = Reloader(
         served, config.read_registry, config.access_file, shared_state.post, partial(_readmit, config, store)
     )
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
-    memory_used = MemoryWatch(lambda: store.shards.ask_servers(memory_of))
-    look_at_clocks = ClockWatch(lambda: store.shards.ask_servers(clock_ahead_s))
+    memory_used = MemoryWatch(lambda: store.ask_servers(memory_of))
+    look_at_clocks = ClockWatch(lambda: store.ask_servers(clock_ahead_s))
     open_reports = _open_reports(config, store)
     counts = new_shared_counters()
     look_at_own_clock = OwnClockWatch(lambda: WindowVerdicts.from_totals(Totals(counts)))
 
     def every_tick() -> ServerState:
-        is_noted = running.look_after()
+        is_noted = embedded is None or embedded.look_after()
         retention()
         look_at_clocks()
         return ServerState(is_noted, memory_used(), open_reports(), look_at_own_clock())
 
-    maintenance = Maintenance(store, store.shards.logs(), grace_s=config.grace_s, every_tick=every_tick)
-    with _metrics(config, counts, lambda: maintenance.health._replace(store_restarts=running.restarts())):
+    maintenance = Maintenance(store, store.logs(), grace_s=config.grace_s, every_tick=every_tick)
+
+    def health() -> Health:
+        return maintenance.health._replace(store_restarts=0 if embedded is None else embedded.restarts)
+
+    with _metrics(config, counts, health):
         maintenance.start()
         reloader.start()
         try:
@@ -288,11 +287,6 @@ def worker_app(
         snapshot_interval_s=config.snapshot_interval_s,
         counters=WorkerCounters(counts),
     )
-
-
-def _nothing_to_note() -> bool:
-    """Do nothing, because this process does not run the store's server."""
-    return True
 
 
 def _windows(store: TallyStore) -> str:

@@ -22,7 +22,7 @@ MAX_BULK_BYTES = 1_048_576
 """The maximum bytes of a batch: 16 uploads of maximum size, or 1,000 of the usual size."""
 
 MAX_BULK_UPLOADS = 1000
-"""Maximum number of uploads in a batch. A worker counts them in a few hundredths of a second."""
+"""Maximum uploads in a batch. A worker counts a batch in a few hundredths of a second."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
 """Maximum bytes of a response. A verdict on 256 refused reports takes less than 12 KiB."""

@@ -1,7 +1,7 @@
 """HTTP messages: operations, request bodies and response headers.
 
-`openapi.json` describes every operation. A handler in `collector.routes` has the name of its
-operationId. A test compares both.
+`openapi.json` describes every operation. Its operationId is the name of the handler in
+`collector.routes`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ ALWAYS = [
 ]
 
 NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
-"""The headers of responses without a Cache-Control header of their own."""
+"""The headers of responses that do not set Cache-Control themselves."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 """The header with the time of the snapshot of open windows."""

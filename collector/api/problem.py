@@ -98,7 +98,7 @@ BY_CODE = {problem.code: problem for problem in Problem}
 
 
 class ProblemError(Exception):
-    """An error for which the client receives a problem document.
+    """An error that the client receives as a problem document.
 
     Attributes:
         detail: the problem and the remedy, for people. The default is the problem's sentence.

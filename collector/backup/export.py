@@ -12,11 +12,10 @@ from collector.backup.lines import (
     ClosedWindows,
     Editions,
     End,
-    Header,
     TallyLine,
     encode,
 )
-from collector.backup.store_reader import ShardCut, StoreProperties, StoreReader
+from collector.backup.store_reader import ShardCut, StoreReader
 
 
 def backup(
@@ -49,10 +48,10 @@ def backup(
 
 
 def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) -> Iterator[BackupLine]:
-    properties, servers = reader.properties(), reader.servers()
-    yield Header(properties.schema, properties.shards, properties.grace_s, app)
+    header, servers = reader.header(app), reader.servers()
+    yield header
     cuts = []
-    for shard in range(properties.shards):
+    for shard in range(header.shards):
         known = {}
         for stored in reader.buckets(shard):
             known[stored.key] = stored.state
@@ -63,8 +62,8 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
     # read the editions after the cuts, so that the line contains the edition of every tally in the
     # cuts
-    yield Editions(dict(sorted(reader.own_editions().items())))
-    yield from _tallies(reader, properties, cuts)
+    yield Editions(dict(sorted(reader.store.own_editions().items())))
+    yield from _tallies(reader, cuts)
     if reader.servers() != servers:
         raise BackupError("a server of the store restarted or was replaced during the export: take the backup again")
 
@@ -75,26 +74,25 @@ def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Itera
         yield bucket
 
 
-def _tallies(reader: StoreReader, properties: StoreProperties, cuts: list[ShardCut]) -> Iterator[TallyLine]:
+def _tallies(reader: StoreReader, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
-    Counts of open windows keep changing, so they come from the cuts. Counts of closed windows no
-    longer change. This function reads them from the store.
+    The cuts contain the counts of open windows, which keep changing. The counts of closed windows
+    no longer change, so this function reads them from the store.
     """
     symbols_by_name: dict[str, int] = {}
     for cut in cuts:
         symbols_by_name |= cut.index
     for name, symbols in sorted(symbols_by_name.items()):
         total, is_read_now = [0] * symbols, False
-        for shard in range(properties.shards):
-            cut = cuts[shard]
+        for shard, cut in enumerate(cuts):
             if name not in cut.index:
                 continue
             part = cut.open_counts.get(name)
             if part is None:
                 part, is_read_now = reader.counts(shard, name, symbols), True
             total = [sum(pair) for pair in zip(total, part, strict=True)]
-        if not is_read_now or reader.is_indexed(name):
+        if not is_read_now or reader.store.is_indexed(name):
             # otherwise, the tally is being retired (deleted), and may already have lost some counts
             metric, edition, window = name.split(":")
             counts = {symbol: count for symbol, count in enumerate(total) if count}

@@ -30,13 +30,12 @@ MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
 
 LATEST_S: Final = 2**38
-"""The latest time in a backup (Unix seconds). It is after the year 9999 and its grace period."""
+"""The latest time in a backup (Unix seconds), long after the year 9999."""
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
 """The maximum length of a line in bytes.
 
-The longest line is that of a tally. Each symbol needs up to 8 digits, a count of up to 19 digits,
-and punctuation.
+The longest line is that of a tally, with up to 8 digits for each symbol and 19 for its count.
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -58,9 +57,8 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """The first line, which contains the properties of the store.
 
     Attributes:
-        grace_s: how long a window accepted reports after its end (seconds), or None if no collector
-            has used the store.
-        app: the app's name, or None if it was unknown.
+        grace_s: how long a window accepted reports after its end (seconds). None if unknown.
+        app: the app's name. None if unknown.
     """
 
     schema: WholeNumber
@@ -81,8 +79,8 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     Attributes:
         latest_end: the end (Unix seconds) of the window under which the store keeps the ids.
         expires_at: the time (Unix seconds) at which the ids expire.
-        members: one entry per upload: the upload's id (16 bytes), then the record of its counted
-            reports (see `pack` in `collector.store.count_script`).
+        members: for each upload, the id (16 bytes) and the record of its counted reports (see
+            `pack` in `collector.store.count_script`).
     """
 
     latest_end: Instant
@@ -96,7 +94,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
 
 
 class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="closed"):
-    """The names of all closed windows, including those whose tallies were retired."""
+    """The names of all closed windows. The tallies of a closed window may have been retired."""
 
     windows: tuple[str, ...]
 
@@ -107,7 +105,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers. A restored store needs them to merge small strata.
+    """The editions that the store remembers. A restored store needs this line to merge small strata.
 
     Attributes:
         own: maps each edition to its metric's own edition (see `OwnEditions` in
@@ -122,8 +120,8 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
 
     Attributes:
         symbols: the number of possible symbols.
-        counts: the number of reports of each symbol, without zeros. A line with few counts
-            therefore needs little memory.
+        counts: the number of reports of each symbol, without zeros, so that a line needs little
+            memory.
     """
 
     metric: Annotated[str, Meta(pattern=rf"\A{METRIC_NAME.pattern}\Z")]
@@ -145,11 +143,9 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
 
 
 class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="end"):
-    """The last line. A file without this line was truncated.
+    """The last line, with the number of earlier lines and their SHA-256 digest.
 
-    Attributes:
-        lines: the number of lines before this one.
-        sha256: the SHA-256 digest of the lines before this one, in hex.
+    A file without this line was truncated.
     """
 
     lines: WholeNumber
@@ -177,11 +173,7 @@ def encode(line: BackupLine) -> bytes:
 
 
 def decode(raw: bytes) -> BackupLine:
-    """Parse a line.
-
-    Raises:
-        LineError: if the line cannot be used.
-    """
+    """Parse a line, or raise a LineError."""
     try:
         return _DECODER.decode(raw)
     except msgspec.ValidationError as error:

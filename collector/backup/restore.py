@@ -29,10 +29,7 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of remembered uploads that are grouped by shard and written together.
-
-With fewer uploads, each shard would get many small writes.
-"""
+"""The number of uploads that are written together. Fewer would cause many small writes."""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "
@@ -44,8 +41,8 @@ class Backup(NamedTuple):
     """A description of the contents of a backup.
 
     Attributes:
-        ids: the number of remembered uploads. An upload that arrived during the export may be
-            included twice.
+        ids: the number of remembered uploads. Uploads that arrived during the export may count
+            twice.
         digest: the SHA-256 digest that identifies the backup, in hex.
         demand: the memory that the restored backup needs.
     """
@@ -81,7 +78,7 @@ class _Reading:
 
     Attributes:
         number: the number of the latest line, from 1.
-        line: the latest line. None if the line is damaged, or before the first line.
+        line: the latest line. None after a damaged line, and before the first line.
     """
 
     def __init__(self) -> None:
@@ -90,11 +87,7 @@ class _Reading:
         self._digest = sha256()
 
     def take(self, raw: bytes) -> BackupLine:
-        """Check and parse the next line.
-
-        Raises:
-            LineError: if the line is damaged or in the wrong place.
-        """
+        """Check and parse the next line, or raise a LineError."""
         before, self.line, self.number = self.line, None, self.number + 1
         if isinstance(before, End):
             raise LineError("follows the end of the backup")
@@ -111,12 +104,12 @@ class _Reading:
 def check(path: Path, registry: Registry | None = None) -> Backup:
     """Check a whole backup, and return a description of its contents.
 
-    The backup's tallies must agree with the registry, if there is one. Tallies of editions that the
-    registry does not define are allowed.
+    The backup's tallies must agree with the registry, if one is given. The backup may contain
+    editions that the registry does not define.
 
     Raises:
         BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
-            file is truncated, cannot be read, or can be read only once, like a pipe.
+            file is truncated, or is not a regular file that can be read twice.
     """
     if path.exists() and not path.is_file():
         raise BackupError(
@@ -154,9 +147,8 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         Whether the store was changed. False if the store already contained the whole backup.
 
     Raises:
-        ConfigError: if the store contains anything other than parts of this backup, or a collector
-            is using it.
-        BackupError: if the file has changed since it was checked.
+        ConfigError: if the store contains anything other than parts of this backup.
+        BackupError: if the file has changed since `check`.
     """
     if not filler.begin(backup.digest):
         return False
@@ -175,7 +167,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
         if isinstance(line, ClosedWindows):
             filler.close_all(line.windows)
         elif isinstance(line, Editions):
-            filler.remember_editions(line.own)
+            filler.store.remember_editions(line.own)  # before `put` makes tallies readable
         elif isinstance(line, TallyLine):
             filler.put(line)
             tallies.add(line.name)
@@ -188,7 +180,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 class Alphabets:
     """Checks that the lines of a backup agree on the number of symbols of each edition.
 
-    All strata of a metric must have the same number. Otherwise, the store could not add up their
+    All strata of a metric must have the same number. Otherwise, readers could not add up the
     tallies.
     """
 
@@ -205,7 +197,7 @@ class Alphabets:
         """Add the tally in a line of the backup.
 
         Raises:
-            BackupError: if the tally occurs twice, or the registry defines another number of
+            BackupError: if the tally is repeated, or the registry defines another number of
                 symbols.
         """
         before = self._lines.setdefault(tally.name, number)
@@ -221,11 +213,7 @@ class Alphabets:
         self._require_same(edition, number, tally.symbols)
 
     def require_same_in_strata(self, own: OwnEditions) -> None:
-        """Refuse strata of one metric with different numbers of symbols.
-
-        Raises:
-            BackupError: if the numbers differ.
-        """
+        """Raise a BackupError if strata of a metric have different numbers of symbols."""
         for (metric, edition), (number, symbols) in list(self._named.items()):
             self._require_same((metric, own.get(f"{metric}:{edition}", edition)), number, symbols)
 

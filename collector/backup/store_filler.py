@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
 A restored backup may need far more memory than the size of its file. A tally needs memory for every
-possible symbol. For instance, a line with a single report of symbol 16,777,215 needs 134 MB. Each
-shard stores the name of every closed window.
+possible symbol: a line with a single report of symbol 16,777,215 needs 134 MB. Each shard stores
+the name of every closed window.
 
 Each Lua script in this module is one atomic step on the server.
 """
@@ -22,9 +22,7 @@ from collector.redis_servers.server import parse_info
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES, PATH
 from collector.store.facts import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
-from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
-from collector.store.store_protocol import OwnEditions
 from collector.store.tally_memory import COUNTER_BYTES, free_bytes
 
 COUNTED_MEANWHILE = (
@@ -32,7 +30,7 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""The maximum number of ids per script, which writes them in a few milliseconds."""
+"""The maximum number of ids per script. A script takes a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
 """The maximum number of windows that one command closes.
@@ -111,8 +109,8 @@ EMPTY_BYTES: Final = 65_536
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    A backup with an interrupted import is not checked, because that import already uses some of the
-    memory. The store need not be prepared.
+    If an import of the backup was interrupted, the check is skipped, because the import already
+    uses memory. The store need not be prepared.
 
     Raises:
         ConfigError: if the backup does not fit, or if a server cannot keep the promised durability.
@@ -138,9 +136,9 @@ class StoreFiller:
     not respond.
     """
 
-    def __init__(self, store: RedisStore) -> None:
+    def __init__(self, store: Shards) -> None:
         """Remember the store to fill, which must be prepared."""
-        self._store = store.shards
+        self.store = store
         self._reader = StoreReader(store)
 
     def begin(self, digest: str) -> bool:
@@ -154,15 +152,15 @@ class StoreFiller:
         Raises:
             ConfigError: if the store contains anything other than parts of this backup.
         """
-        facts = self._store.facts()
+        facts = self.store.facts()
         if IMPORTING not in facts and facts.get(IMPORTED) == digest:
             return False
         if IMPORTING not in facts:
             if not self._is_empty():
                 raise ConfigError("the store is already in use: a backup can only be imported into an empty store")
             # use HSETNX, because another import may begin at the same time
-            self._store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
-            facts = self._store.facts()
+            self.store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
+            facts = self.store.facts()
         if facts.get(IMPORTING) != digest:
             raise ConfigError(
                 "the import of another backup into the store was started but not finished: import that backup "
@@ -171,30 +169,26 @@ class StoreFiller:
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
-        """Store the ids of counted uploads, each in its shard, unless they are already stored."""
+        """Store the ids of counted uploads, each in its shard, unless already stored."""
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
-                shard = keys.shard_of(member[:ID_BYTES].hex(), self._store.number)
+                shard = keys.shard_of(member[:ID_BYTES].hex(), self.store.number)
                 waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
             members.sort()  # so that the order of the ids in the backup makes no difference
             for start in range(0, len(members), IDS_A_SCRIPT):
                 part = members[start : start + IDS_A_SCRIPT]
-                self._store.run(shard, "EVAL", REMEMBER, 1, base, self._store.layout.name, expires_at, *part)
+                self.store.run(shard, "EVAL", REMEMBER, 1, base, self.store.layout.name, expires_at, *part)
 
     def close_all(self, windows: Iterable[str]) -> None:
         """Close windows in every shard."""
         names = list(windows)
         for start in range(0, len(names), WINDOWS_A_COMMAND):
-            for shard in range(self._store.number):
+            for shard in range(self.store.number):
                 part = names[start : start + WINDOWS_A_COMMAND]
-                self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
-
-    def remember_editions(self, editions: OwnEditions) -> None:
-        """Remember the editions of the tallies. Call this before `put` makes tallies readable."""
-        self._store.remember_editions(editions)
+                self.store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
     def put(self, tally: TallyLine) -> None:
         """Store a whole tally in shard 0. Readers add up all shards.
@@ -205,43 +199,41 @@ class StoreFiller:
         """
         packed = _packed(tally.counts, tally.symbols)
         written = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))
-        if not self._store.run(0, "EVAL", PUT, len(written), *written, packed, tally.name, tally.symbols, tally.window):
+        if not self.store.run(0, "EVAL", PUT, len(written), *written, packed, tally.name, tally.symbols, tally.window):
             raise ConfigError(COUNTED_MEANWHILE)
 
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
-        """End the import. From then on, a collector can use the store.
+        """End the import, so that a collector can use the store.
 
-        ``tallies`` contains the names of all tallies in the backup. ``grace_s`` is None if the
-        backup does not contain the grace period.
+        ``tallies`` contains the names of all tallies in the backup. ``grace_s`` is None if unknown.
 
         Raises:
-            ConfigError: if the store has other tallies. A collector has then counted during the
-                import, and may have counted uploads of the backup again.
+            ConfigError: if the store has other tallies. A collector may then have counted uploads
+                of the backup again during the import.
         """
         elsewhere = (
-            self._store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES))
-            for shard in range(1, self._store.number)
+            self.store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES)) for shard in range(1, self.store.number)
         )
-        if not set(self._store.index()).issubset(tallies) or any(elsewhere):
+        if not set(self.store.index()).issubset(tallies) or any(elsewhere):
             raise ConfigError(COUNTED_MEANWHILE)
         grace = () if grace_s is None else (GRACE_FIELD, grace_s)
-        self._store.run_on_facts("HSET", keys.STORE, IMPORTED, digest, *grace)
-        self._store.run_on_facts("HDEL", keys.STORE, IMPORTING)
+        self.store.run_on_facts("HSET", keys.STORE, IMPORTED, digest, *grace)
+        self.store.run_on_facts("HDEL", keys.STORE, IMPORTING)
 
     def _is_empty(self) -> bool:
         names = (keys.TALLIES, keys.WINDOWS, keys.CLOSED)
         return not any(
-            any(self._store.run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
+            any(self.store.run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
             or next(self._reader.buckets(shard), None)
-            for shard in range(self._store.number)
+            for shard in range(self.store.number)
         )
 
 
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counts of a tally as bytes, 64 bits for each count.
 
-    There is one count for each symbol up to the highest reported symbol. If there is a next symbol,
-    its count, 0, follows. A collector never writes this 0, which therefore marks a restored tally.
+    The bytes end with the highest reported symbol and, if there is a next symbol, with a count of
+    0. A collector never writes this 0, which therefore marks a restored tally.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():

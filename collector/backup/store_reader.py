@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from collector.backup.lines import Bucket
+from collector.backup.lines import Bucket, Header
 from collector.errors import ConfigError
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import ask, info
 from collector.store import keys
 from collector.store.facts import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD
-from collector.store.redis_store import RedisStore
-from collector.store.store_protocol import OwnEditions
+from collector.store.shards import Shards
 
 READ_BUCKETS = """
 -- Returns the next cursor, and for each bucket that was found: its key, its expiry and its members.
@@ -72,21 +71,6 @@ Uploads are never removed from a bucket, so every change of the bucket changes t
 """
 
 
-class StoreProperties(NamedTuple):
-    """The properties of a store.
-
-    Attributes:
-        schema: the store's schema.
-        shards: the number of the store's shards.
-        grace_s: how long a window accepts reports after its end, in seconds. None if no collector
-            has used the store.
-    """
-
-    schema: int
-    shards: int
-    grace_s: int | None
-
-
 class StoredBucket(NamedTuple):
     """A bucket of remembered uploads, and its key in the store."""
 
@@ -95,7 +79,7 @@ class StoredBucket(NamedTuple):
 
     @property
     def state(self) -> BucketState:
-        """The expiry and the number of uploads. Any change of the bucket changes one of them."""
+        """The state of the bucket. Every change of the bucket changes its state."""
         return self.bucket.expires_at, len(self.bucket.members)
 
 
@@ -122,19 +106,17 @@ class StoreReader:
     Every method raises StoreUnavailableError if the store does not respond.
     """
 
-    def __init__(self, store: RedisStore) -> None:
+    def __init__(self, store: Shards) -> None:
         """Remember the store to read, which must be prepared."""
-        self._store = store.shards
+        self.store = store
 
-    def properties(self) -> StoreProperties:
-        """Return the properties of the store."""
-        self._store.require_own()
-        facts = self._store.facts()
+    def header(self, app: str | None) -> Header:
+        """Return the header of a backup of the store, for an app."""
+        self.store.require_own()
+        facts = self.store.facts()
         grace = facts.get(GRACE_FIELD)
-        return StoreProperties(
-            schema=int(facts[SCHEMA_FIELD]),
-            shards=int(facts[SHARDS_FIELD]),
-            grace_s=None if grace is None else int(grace),
+        return Header(
+            int(facts[SCHEMA_FIELD]), int(facts[SHARDS_FIELD]), grace_s=None if grace is None else int(grace), app=app
         )
 
     def servers(self) -> str:
@@ -145,8 +127,8 @@ class StoreReader:
         Raises:
             ConfigError: if slots are moving from one server to another.
         """
-        servers = sorted(filter(None, self._store.ask_servers(_server)))
-        self._store.require_own()
+        servers = sorted(filter(None, self.store.ask_servers(_server)))
+        self.store.require_own()
         if "[" in "".join(servers):  # a slot that moves is written [SLOT->-NODE] or [SLOT-<-NODE]
             raise ConfigError("slots of the cluster are moving: take the backup after they have moved")
         return "; ".join(servers)
@@ -155,21 +137,19 @@ class StoreReader:
         """Yield the buckets of a shard. Each is read at a different time."""
         cursor = b"0"
         while True:
-            cursor, page = self._store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)
+            cursor, page = self.store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)
             yield from map(_stored_bucket, page)
             if cursor == b"0":
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard's content at one instant, without known buckets that have not changed.
+        """Return a shard's content at one instant, without unchanged known buckets.
 
-        The server counts nothing in this step. The step is short, because unchanged buckets are
-        left out.
-
-        ``known`` maps the key of each bucket that `buckets` has yielded to its state.
+        The server counts nothing in this step, which is short because these buckets are left out.
+        ``known`` contains the state of each bucket that `buckets` has yielded, by the bucket's key.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
-        changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
+        changed, closed, index, open_parts = self.store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
         names = [name.decode() for name in index[::2]]
         symbols_by_name = dict(zip(names, map(int, index[1::2]), strict=True))
         return ShardCut(
@@ -183,15 +163,7 @@ class StoreReader:
 
     def counts(self, shard: int, name: str, symbols: int) -> tuple[int, ...]:
         """Return a shard's part of a tally, with one count for each symbol."""
-        return _unpacked(self._store.run(shard, "GET", keys.tally(shard, name)) or b"", symbols)
-
-    def own_editions(self) -> OwnEditions:
-        """Return the editions that the store remembers."""
-        return self._store.own_editions()
-
-    def is_indexed(self, name: str) -> bool:
-        """Whether a tally still exists. If so, counts read before this call are complete."""
-        return self._store.is_indexed(name)
+        return _unpacked(self.store.run(shard, "GET", keys.tally(shard, name)) or b"", symbols)
 
 
 def _server(connection: Connection) -> str:

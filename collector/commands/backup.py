@@ -38,7 +38,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.shards import Shards
 
 STDOUT = Path("-")
-"""The file name `-`, which many programs take to mean standard output. `--to` refuses it."""
+"""The file name `-`. Many programs take it to mean standard output, so `--to` refuses it."""
 
 
 @click.command(
@@ -78,7 +78,7 @@ def export_store(
         store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
         store.prepare(Purpose.READ)
         on_ids = stack.enter_context(progress("uploads written"))
-        owner = app_of(store.shards)
+        owner = app_of(store)
         _require_same("the store", owner, served)
         lines = backup(StoreReader(store), owner or served, on_ids, summary.add)
         if to is None:
@@ -128,12 +128,12 @@ def import_store(  # noqa: PLR0913 the options by name
             memory_bytes = store_memory_bytes or embedded_limit_bytes()
             url = stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
         store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
-        require_room(store.shards, contents.digest, contents.demand)
+        require_room(store, contents.digest, contents.demand)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
         has_changed = restore.restore(path, contents, StoreFiller(store), on_ids)
         if app is not None:
-            agree_on_app(store.shards, app)
+            agree_on_app(store, app)
     imported = f"{plural(contents.ids, 'remembered upload')} and {plural(contents.tallies, 'tally', 'tallies')}"
     click.echo(
         f"{imported} are now in the store"

@@ -134,7 +134,7 @@ def store_options(command: Command) -> Command:
 
 
 def served_store_options(command: Command) -> Command:
-    """Add the options that specify where the store is and how durably it stores reports."""
+    """Add the options that specify the store, and how durably the store keeps reports."""
     return store_options(durability_option(copies_option(command)))
 
 
@@ -170,12 +170,12 @@ log_format_option = click.option(
 def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
-    The secret is the value of the variable, or the content of a file. An option or the variable
-    with ``_FILE`` added to its name may name the file.
+    The secret is the value of the variable, or the content of a file. An option, or the variable
+    with ``_FILE`` added to its name, may name the file.
 
     Raises:
         ConfigError: if both a value and a file are given, the file cannot be read, or the secret is
-            empty. Ignoring an empty secret could make a command open the wrong store.
+            empty. A command that ignored an empty secret could open the wrong store.
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
     if file is None and file_name is not None:
@@ -202,7 +202,7 @@ def _content(file: Path) -> str:
 
 
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Open a collector's store for a command that reads or changes it.
+    """Open a collector's store for a command that reads or changes the store.
 
     Without a ``redis_url``, the store is the embedded store of the collector that is running on the
     directory. The command's writes are as durable as reports: the store has recorded the
@@ -225,10 +225,10 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which an embedded store listens.
 
-    If no collector is running the store, start it until the stack is closed.
+    If no collector is running the store, this function starts the store until the stack is closed.
 
     Raises:
-        ConfigError: if there is no embedded store in the directory, or it cannot be used.
+        ConfigError: if there is no usable embedded store in the directory.
     """
     try:
         return running_store_url(data_dir)

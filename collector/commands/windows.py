@@ -61,7 +61,7 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
 
 
 def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. If the window is already closed, ensure that no failover can reopen it.
+    """Close a window. A failover cannot reopen the window, even if it was closed before.
 
     Raises:
         StoreUnavailableError: if the window may be only partly closed. The message names the

@@ -38,10 +38,10 @@ class ManifestEntry(NamedTuple):
 
 
 def named_in(folder: Path) -> list[ManifestEntry]:
-    """Return the files that a folder's manifest lists, in the order in which they were written.
+    """Return the files that a folder's manifest lists, in the order of writing.
 
     Raises:
-        OSError: if there is no manifest, or it cannot be read.
+        OSError: if there is no readable manifest.
     """
     lines = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
     words = [line.split() for line in lines]
@@ -50,10 +50,10 @@ def named_in(folder: Path) -> list[ManifestEntry]:
 
 
 def increments_in(folder: Path) -> list[str]:
-    """Return the names of the increments, in the order in which they were written.
+    """Return the names of the increments, in the order of writing.
 
     Raises:
-        OSError: if there is no manifest, or it cannot be read.
+        OSError: if there is no readable manifest.
     """
     return [file.name for file in named_in(folder) if file.kind == INCREMENT]
 

@@ -1,8 +1,8 @@
 """The embedded store's directory, with its owner, its lock, and the address of the store's socket.
 
-Only one collector at a time has the lock, for as long as any of its processes may write to the
-directory. The store's socket is inside the directory. If the directory cannot contain a socket, the
-socket is in a temporary folder.
+Only one collector at a time has the lock. The lock is kept while any process of the collector may
+write to the directory. The store's socket is inside the directory. If the directory cannot contain
+a socket, the socket is in a temporary folder.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: 
 """The advice for the operator, by the system error that a disk can cause, such as ENOSPC."""
 
 PROBE_BYTES = 4096
-"""The size of a test file, which is one block. A full disk has no space for it."""
+"""The size of a test file. A full disk has no space for this block."""
 
 START_BYTES = 16 * PROBE_BYTES
 """The minimum free space, in bytes. A store that starts writes less than this."""
@@ -58,12 +58,9 @@ LONGEST_PATH = 93
 
 
 def require_trusted(data_dir: Path) -> None:
-    """Refuse a directory in which other users can replace the store's files.
+    """Refuse a directory in which other users can replace the store's files, with a ConfigError.
 
     Root may use anybody's directory. The operator chose the directory, so its group is trusted.
-
-    Raises:
-        ConfigError: if the directory is refused.
     """
     status = data_dir.stat()
     if status.st_uid not in (os.geteuid(), ROOT) and os.geteuid() != ROOT:
@@ -80,12 +77,9 @@ def require_trusted(data_dir: Path) -> None:
 
 
 def require_own_store(data_dir: Path) -> None:
-    """Refuse to run as root on the store of another user.
+    """Raise a ConfigError if root would run the store of another user.
 
     That user could not use the files that root would create there.
-
-    Raises:
-        ConfigError: if the directory is refused.
     """
     lock = data_dir / LOCK_FILE
     if os.geteuid() == ROOT and lock.exists() and lock.stat().st_uid != ROOT:
@@ -96,13 +90,10 @@ def require_own_store(data_dir: Path) -> None:
 
 
 def require_writable(data_dir: Path) -> None:
-    """Refuse a directory to which the store could not write.
+    """Refuse a directory to which the store could not write, with a ConfigError.
 
-    Write temporary files and remove them. If the directory does not exist yet, test the nearest
-    existing parent.
-
-    Raises:
-        ConfigError: if the store could not write. The message says where and why.
+    This function writes and removes temporary files. If the directory does not exist yet, the
+    nearest existing parent is tested.
     """
     nearest = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.is_dir())
     present = (nearest, *data_dir.rglob("*"))
@@ -114,11 +105,7 @@ def require_writable(data_dir: Path) -> None:
 
 
 def require_room(folder: Path, size: int = START_BYTES) -> None:
-    """Refuse a folder in which a file of a given size (bytes) cannot be written.
-
-    Raises:
-        ConfigError: if the file cannot be written. The message gives the reason and the remedy.
-    """
+    """Raise a ConfigError if a file of a given size (bytes) cannot be written in a folder."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(size))
@@ -129,7 +116,7 @@ def require_room(folder: Path, size: int = START_BYTES) -> None:
 
 
 def is_locked(data_dir: Path) -> bool:
-    """Return whether a collector, or a process that it started, has the directory's lock."""
+    """Return whether the directory is locked, by a collector or one of its processes."""
     try:
         lock = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -144,7 +131,7 @@ def is_locked(data_dir: Path) -> bool:
 
 
 def locked(data_dir: Path) -> int:
-    """Create a data directory if it does not exist, and lock it.
+    """Lock a data directory, and create it if necessary.
 
     Returns:
         The descriptor of an open file. The directory is locked until every copy of the descriptor
@@ -182,8 +169,8 @@ def locked(data_dir: Path) -> int:
 def runtime_dir_for(data_dir: Path) -> Path:
     """Create and return a folder for the store's socket. The caller must have the lock.
 
-    The folder is inside the data directory if possible. Otherwise, it is a temporary folder. If a
-    killed collector leaves a temporary folder behind, the next collector removes the folder.
+    If the data directory cannot contain a socket, the folder is a temporary folder. The next
+    collector removes the temporary folder of a killed collector.
 
     Raises:
         ConfigError: if neither folder can contain a socket.
@@ -232,11 +219,7 @@ def _takes_sockets(folder: Path) -> bool:
 
 
 def _temporary_folder(unusable: Path) -> Path:
-    """Create a temporary folder for the socket, and remove the unusable folder.
-
-    Raises:
-        ConfigError: if the temporary folder cannot contain a socket either.
-    """
+    """Create a temporary folder for the socket, and remove the unusable folder."""
     unusable.rmdir()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
     if not _takes_sockets(folder):

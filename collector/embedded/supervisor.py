@@ -51,7 +51,7 @@ class Guardian:
         """Keep the store running until the lifeline ends.
 
         Returns:
-            0, or the store's exit status if it never became ready.
+            0, or the store's exit status if the store never became ready.
         """
         threading.Thread(target=self._watch_lifeline, daemon=True).start()
         delay_s = FIRST_DELAY_S

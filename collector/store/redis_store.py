@@ -16,46 +16,26 @@ from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableEr
 from collector.judge import Judgement
 from collector.redis_servers.connection import even_when_full
 from collector.redis_servers.router import Answered
-from collector.required_settings import ON_DISK, Promise
 from collector.store import keys
 from collector.store.count_script import count_command, read_answer
 from collector.store.facts import COPIES_FIELD, GRACE_FIELD, Purpose
 from collector.store.preparation import prepare
-from collector.store.shards import ONE_SERVER, Layout, Shards
-from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
+from collector.store.shards import Shards
+from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally
 
 
-class RedisStore:
-    """A TallyStore on a Redis or Valkey server or cluster.
-
-    Attributes:
-        shards: sends commands to the store's shards and servers.
-    """
-
-    def __init__(
-        self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
-    ) -> None:
-        """Store the server's URL. Nothing is sent before the first use. See `Shards`."""
-        self.shards = Shards(url, promise, is_cluster=is_cluster, layout=layout)
-
-    @property
-    def layout(self) -> Layout:
-        """The number of shards, the nodes and the name of the store, if they are known."""
-        return self.shards.layout
-
-    def disconnect(self) -> None:
-        """Close this thread's connections. The next use opens new ones."""
-        self.shards.disconnect()
+class RedisStore(Shards):
+    """A TallyStore on a Redis or Valkey server or cluster."""
 
     def prepare(self, purpose: Purpose = Purpose.USE) -> None:
         """Prepare the store for use; see `preparation.prepare`."""
-        prepare(self.shards, purpose)
+        prepare(self, purpose)
 
     def count(self, judgement: Judgement) -> CountedUpload:
         """See TallyStore."""
         while True:
             request = count_command(judgement, self.layout.shards, self.layout.name)
-            outcome = read_answer(self.shards.router.ask(request), judgement)
+            outcome = read_answer(self.router.ask(request), judgement)
             if isinstance(outcome, QuotaExceededError):
                 raise outcome
             if isinstance(outcome, CountedUpload):
@@ -74,7 +54,7 @@ class RedisStore:
                 count_command(judgement, self.layout.shards, self.layout.name) for judgement in pending.values()
             ]
             late = {}
-            for (index, judgement), answer in zip(pending.items(), self.shards.router.ask_all(requests), strict=True):
+            for (index, judgement), answer in zip(pending.items(), self.router.ask_all(requests), strict=True):
                 outcome = answer if isinstance(answer, StoreUnavailableError) else read_answer(answer, judgement)
                 if isinstance(outcome, frozenset):
                     late[index] = judgement.without(outcome)
@@ -92,10 +72,8 @@ class RedisStore:
         # wait for the replicas even if the window was closed before: the process that closed it may
         # not have waited
         answered: Answered = {}
-        self.shards.ask_own(
-            lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
-        )
-        self.shards.confirm(answered)
+        self.ask_own(lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered)
+        self.confirm(answered)
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore. A window is closed once every shard has closed it."""
@@ -137,9 +115,9 @@ class RedisStore:
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
             if interval_s:  # a trial takes a new snapshot every time
-                self.shards.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
+                self.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
             kept = self._look(answered) or fresh
-        self.shards.confirm(answered)
+        self.confirm(answered)
         look = json.loads(kept)
         tallies_of_look = (
             StoredTally(metric, edition, window, closed=False, counts=tuple(counts))
@@ -147,26 +125,10 @@ class RedisStore:
         )
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
 
-    def own_editions(self) -> OwnEditions:
-        """See TallyStore.
-
-        If a failover loses the record of an edition, the edition's tallies are hidden, unless the
-        registry defines the edition (see `strata`).
-        """
-        return self.shards.own_editions()
-
-    def remember_editions(self, editions: OwnEditions) -> None:
-        """See TallyStore."""
-        self.shards.remember_editions(editions)
-
-    def require_writable(self) -> None:
-        """See TallyStore. The check consists of a write that changes nothing."""
-        self.shards.require_any_writable()
-
     def _look(self, answered: Answered) -> str | bytes | None:
         """Return the stored snapshot of open windows as JSON, or None if none is stored."""
         look: bytes | None
-        (look,) = self.shards.ask((0,), lambda _: ("GET", keys.SNAPSHOT), answered)
+        (look,) = self.ask((0,), lambda _: ("GET", keys.SNAPSHOT), answered)
         return look
 
     def _tallies(
@@ -187,32 +149,30 @@ class RedisStore:
             is_included: returns whether to yield the tallies of a window, given its name.
             closed: whether the included windows are closed.
         """
-        index = self.shards.index(answered)
+        index = self.index(answered)
         going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
         for (metric, window), group in groupby(sorted(index, key=_asked), key=_asked):
             if is_included(window) and (metric, window) not in going:
                 names = sorted(group)
                 counts = [self._counts(name, index[name], answered) for name in names]
-                if all(map(self.shards.is_indexed, names)):
+                if all(map(self.is_indexed, names)):
                     for name, each in zip(names, counts, strict=True):
                         yield StoredTally(metric, name.split(":")[1], window, closed, each)
         # A shard may have been lost during the reading, or a replica may lack data that its master
         # returned. Therefore the tallies are valid only for a caller who reads to the end.
-        self.shards.require_own(answered)
-        self.shards.confirm(answered)
+        self.require_own(answered)
+        self.confirm(answered)
 
     def _counts(self, name: str, symbols: int, answered: Answered) -> tuple[int, ...]:
         counts = [0] * symbols
-        for packed in self.shards.ask(
-            range(self.layout.shards), lambda shard: ("GET", keys.tally(shard, name)), answered
-        ):
+        for packed in self.ask(range(self.layout.shards), lambda shard: ("GET", keys.tally(shard, name)), answered):
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed or b"")):
                 counts[symbol] += count
         return tuple(counts)
 
     def _members(self, name: str, answered: Answered | None = None) -> Iterator[frozenset[str]]:
         """Yield the members of each shard's set with a given name, such as CLOSED."""
-        for members in self.shards.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
+        for members in self.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
             yield frozenset(member.decode() for member in members)
 
 
@@ -246,6 +206,6 @@ def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
     Raises:
         ConfigError: if the grace period is longer than before, and a window is open.
     """
-    require_grace(store, store.shards.facts(), grace_s)
+    require_grace(store, store.facts(), grace_s)
     settings = (GRACE_FIELD, grace_s, COPIES_FIELD, copies)
-    store.shards.run_on_facts(*even_when_full("HSET", keys.STORE, *settings))
+    store.run_on_facts(*even_when_full("HSET", keys.STORE, *settings))

@@ -227,7 +227,7 @@ class Shards:
         """
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
-    def require_any_writable(self) -> None:
+    def require_writable(self) -> None:
         """Check that at least one shard accepts writes and still belongs to the store."""
         answers = self.router.ask_all(
             self._with_names(lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
@@ -254,7 +254,11 @@ class Shards:
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:
-        """Return the store's record of all editions that its collectors have ever accepted."""
+        """Return the store's record of all editions that its collectors have ever accepted.
+
+        If a failover loses the record of an edition, the edition's tallies are hidden, unless the
+        registry defines the edition (see `strata`).
+        """
         return _decoded(self.router.ask(PackedCommand.packed(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
 
     def remember_editions(self, editions: OwnEditions) -> None:

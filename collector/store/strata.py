@@ -50,7 +50,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
     Each edition is written METRIC:EDITION. Devices may still send reports of these editions.
     """
     known, closed = own_editions(registry), store.closed_windows()
-    names = {name.rpartition(":")[::2] for name in store.shards.index()}
+    names = {name.rpartition(":")[::2] for name in store.index()}
     return sorted(
         {
             edition

@@ -24,7 +24,7 @@ NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in
 
 def test_every_code_that_the_page_names_is_answered() -> None:
     named = {code for code in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", FAILURES) if not code.startswith("hearsay")}
-    answered = {problem.value[0] for problem in Problem} | {str(code) for code in (*Refusal, *Event)}
+    answered = {problem.code for problem in Problem} | {str(code) for code in (*Refusal, *Event)}
     assert named <= answered
     assert named >= {"store_unavailable", "collector_unavailable", "quota_exceeded", "too_many_requests"}
 

@@ -99,7 +99,7 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     store.require_writable()
     store.prepare()
     agree_on_settings(store, 60, copies=0)
-    agree_on_app(store.shards, "acme-notes")
+    agree_on_app(store, "acme-notes")
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate
     assert store.count(allowed).is_duplicate
@@ -112,8 +112,8 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
     RedisRetirement(store).retire(names)
     assert store.tallied_windows() == frozenset()
-    wait_until(store.shards.logs().rewrite_log, deadline_s=rewrite_deadline_s, what="a rewrite to begin")
-    assert not store.shards.logs().log_rewrite_failed()
+    wait_until(store.logs().rewrite_log, deadline_s=rewrite_deadline_s, what="a rewrite to begin")
+    assert not store.logs().log_rewrite_failed()
     for result in check_store(store, ON_DISK, REGISTRY):
         if result.level is Level.FAILED:
             raise StoreUnavailableError(result.text)
@@ -123,7 +123,7 @@ def back_up(store: RedisStore, file: Path) -> Path:
     """Take a backup of a store with one upload."""
     store.prepare(Purpose.READ)
     ids: list[int] = []
-    file.write_bytes(b"".join(backup(StoreReader(store), app_of(store.shards), ids.append)))
+    file.write_bytes(b"".join(backup(StoreReader(store), app_of(store), ids.append)))
     assert sum(ids) == 1
     return file
 
@@ -131,10 +131,10 @@ def back_up(store: RedisStore, file: Path) -> Path:
 def put_back(store: RedisStore, file: Path) -> None:
     """Restore a backup in an empty store."""
     contents = check(file)
-    require_room(store.shards, contents.digest, contents.demand)
+    require_room(store, contents.digest, contents.demand)
     store.prepare(Purpose.IMPORT)
     assert restore(file, contents, StoreFiller(store), lambda _: None)
-    agree_on_app(store.shards, "acme-notes")
+    agree_on_app(store, "acme-notes")
 
 
 def used(administrator: redis.Redis) -> set[str]:

@@ -119,7 +119,7 @@ def read_all(store: RedisStore) -> list[Callable[[], Any]]:
     return [
         store.closed_windows,
         store.tallied_windows,
-        store.shards.index,
+        store.index,
         lambda: list(store.closed_tallies(frozenset({TODAY}))),
         lambda: store.open_snapshot(60, frozenset(), NOON),
         lambda: b"".join(backup(StoreReader(store), None, lambda _: None)),
@@ -180,7 +180,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
     emptied.empty()
     store = emptied.anew()
     assert said(store, Level.OK) == ["the store is new"]
-    assert store.shards.facts() == {}
+    assert store.facts() == {}
     store.prepare()
     assert store.layout.name != emptied.store.layout.name
     assert store.count(judged(of_shard(0))).verdict == Verdict(1)
@@ -190,7 +190,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
 def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> None:
     emptied.empty()
     store = emptied.anew()
-    store.shards.run_on_facts("HSET", keys.STORE, "schema", SCHEMA)
+    store.run_on_facts("HSET", keys.STORE, "schema", SCHEMA)
     assert said(store, Level.OK) == ["the store is new"]
     store.prepare()
     assert said(store, Level.FAILED) == []
@@ -199,13 +199,13 @@ def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> No
 
 def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied: Emptied) -> None:
     emptied.store.count(judged(of_shard(0)))
-    emptied.store.shards.run_on_facts("HDEL", keys.STORE, "named")
+    emptied.store.run_on_facts("HDEL", keys.STORE, "named")
     for shard in range(emptied.store.layout.shards):
-        emptied.store.shards.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
+        emptied.store.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
     store = emptied.anew()
     (warning,) = said(store, Level.WARNING)
     assert "would go unnoticed" in warning
-    assert store.shards.names(store.layout.shards) == [None] * store.layout.shards
+    assert store.names(store.layout.shards) == [None] * store.layout.shards
     store.prepare()
     assert said(store, Level.WARNING) == []
     assert store.count(judged(of_shard(0))).verdict == Verdict(1)
@@ -215,12 +215,12 @@ def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied:
 
 def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emptied: Emptied) -> None:
     store = emptied.anew()
-    store.shards.run_on_facts("HDEL", keys.STORE, "named")
-    store.shards.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
-    assert accept_lost_shards(store.shards) == []
+    store.run_on_facts("HDEL", keys.STORE, "named")
+    store.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
+    assert accept_lost_shards(store) == []
     store.prepare()
-    assert set(store.shards.names(store.layout.shards)) == {store.layout.name}
-    store.shards.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
+    assert set(store.names(store.layout.shards)) == {store.layout.name}
+    store.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
     with pytest.raises(ConfigError, match=r"lost shard 0, with.*accept-loss"):
         store.prepare()
     assert "lost shard 0, with" in said(store, Level.FAILED)[0]
@@ -249,9 +249,9 @@ def test_a_part_of_a_cluster_that_was_lost_is_named_at_the_start_and_can_be_give
         assert numbered(halved.lost) in said(started, Level.FAILED)[0]
         started.disconnect()
     giving_up = halved.anew()
-    accepted = accept_lost_shards(giving_up.shards)
+    accepted = accept_lost_shards(giving_up)
     assert numbered(halved.lost) in accepted[0]
-    assert accept_lost_shards(giving_up.shards) == []
+    assert accept_lost_shards(giving_up) == []
     giving_up.prepare()
     giving_up.disconnect()
     assert halved.store.closed_windows() == {"2026-11-19"}
@@ -265,11 +265,11 @@ def test_a_part_of_a_cluster_that_was_lost_is_named_at_the_start_and_can_be_give
 def test_facts_that_an_older_collector_wrote_in_the_place_of_lost_ones_are_put_right(halved: Halved) -> None:
     halved.empty()
     started = halved.anew()
-    started.shards.run_on_facts("UNLINK", keys.STORE)
-    started.shards.run_on_facts("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
+    started.run_on_facts("UNLINK", keys.STORE)
+    started.run_on_facts("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
     with pytest.raises(ConfigError, match=f"another store's name is on {numbered(halved.kept)}"):
         started.prepare()
-    assert len(accept_lost_shards(started.shards)) == 2
+    assert len(accept_lost_shards(started)) == 2
     started.prepare()
     assert started.layout.name == halved.store.layout.name
     started.disconnect()

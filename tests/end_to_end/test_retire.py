@@ -49,9 +49,9 @@ def test_a_collector_retires_what_its_registry_keeps_no_longer(registry_file: Pa
     with running_collector(registry_file, tmp_path / "data") as collector:
         store = RedisStore((tmp_path / "data" / "store.address").read_text())
         for name in (f"dark_mode:{edition}:{LONG_AGO}", f"os:unknown:{LONG_AGO}"):
-            store.shards.run(0, "BITFIELD", f"{{0}}:tally:{name}", "SET", "i64", "#1", LEAST_REPORTS)
-            store.shards.run(0, "HSET", "{0}:tallies", name, 2)
-            store.shards.run(0, "SADD", "{0}:windows", LONG_AGO)
+            store.run(0, "BITFIELD", f"{{0}}:tally:{name}", "SET", "i64", "#1", LEAST_REPORTS)
+            store.run(0, "HSET", "{0}:tallies", name, 2)
+            store.run(0, "SADD", "{0}:windows", LONG_AGO)
         store.remember_editions({"os:unknown": "unknown"})  # as the collector did that counted it
         wait_until(lambda: len(tallies(collector.url)) == 2, what="the clock to close the window")
         store.disconnect()

@@ -86,7 +86,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         store = RedisStore(embedded.url)
         store.prepare()
         store.count_all([judged(upload()) for _ in range(REWRITTEN)])
-        assert store.shards.logs().rewrite_log()
+        assert store.logs().rewrite_log()
         wait_until(lambda: base(folder / "data").name.endswith(".2.base.rdb"), what="a rewrite")
         store.count_all([judged(upload(upload_id=STARS[:-2] + f"{number:02x}")) for number in range(NOTED)])
         embedded.look_after()
@@ -108,7 +108,7 @@ def test_a_note_that_cannot_be_written_stops_nothing_and_is_told_once(
         due_s = float(Window.parse(TODAY).ends_at + GRACE_S)
         chores = Maintenance(
             store,
-            store.shards.logs(),
+            store.logs(),
             grace_s=GRACE_S,
             every_tick=lambda: ServerState(embedded.look_after()),
             clock=lambda: due_s,

@@ -86,7 +86,7 @@ def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
     assert texts_about(results, "schema") == [(Level.OK, "the store is new")]
     assert "valkey 9" in texts_about(results, "store")[0][1]
     assert "on the store's disk" in texts_about(results, "promise")[0][1]
-    assert store.shards.run(0, "DBSIZE") == 0
+    assert store.run(0, "DBSIZE") == 0
 
 
 @pytest.mark.parametrize(("hours", "said"), [(-25, "25 hours ahead of"), (73, "3 days behind")])
@@ -115,7 +115,7 @@ def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: Re
 @pytest.mark.parametrize(("field", "value", "says"), [("schema", "9", "schema 9"), ("importing", "x", "import again")])
 def test_a_store_that_cannot_be_served_is_a_failure(store: RedisStore, field: str, value: str, says: str) -> None:
     store.prepare()
-    store.shards.run_on_facts("HSET", keys.STORE, field, value)
+    store.run_on_facts("HSET", keys.STORE, field, value)
     ((level, text),) = texts_about(list(check_store(store, ON_DISK, REGISTRY)), "schema")
     assert (level, says in text) == (Level.FAILED, True)
 
@@ -279,5 +279,5 @@ def test_the_shards_are_those_of_the_store_and_of_a_new_one_only_if_there_is_non
     assert room(store) == "one window of every question needs up to 12 MB in 1 shard, as a new store has"
     store.prepare()
     assert room(store) == "one window of every question needs up to 12 MB in 1 shard"
-    store.shards.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
+    store.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
     assert room(store).startswith("one window of every question needs up to 777 MB in 64 shards")

@@ -8,7 +8,7 @@ import pytest
 from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Registry, Report, Upload, Window
 from client_sdk.protocol.registry.history import Release, with_former
 from client_sdk.protocol.window_steps import later
-from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, TallyLabel, judge, judge_all
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, TallyLabel, judge
 from tests.support.core.tables import for_each
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, upload
 
@@ -139,13 +139,6 @@ def test_a_window_that_was_closed_early_takes_no_report_and_lengthens_nothing() 
     without_all = without_week.without({TODAY})
     assert (without_all.additions, without_all.latest_end, without_all.remember_until) == ({}, 0, 0)
     assert [index for index, _ in without_all.refused] == [0, 1, 2, 3]
-
-
-def test_uploads_that_are_judged_together_fare_as_each_would_alone() -> None:
-    uploads = [upload(sent) for sent, _, _ in CASES] + [upload(*(sent for sent, _, _ in CASES))] * 2
-    for now_s in {now_s for _, now_s, _ in CASES}:
-        together = judge_all(uploads, REGISTRY, now_s=now_s, grace_s=GRACE_S, once=ONCE)
-        assert together == [judged(sent, now_s) for sent in uploads]
 
 
 def test_what_was_looked_up_of_another_registry_or_grace_in_the_same_second_decides_nothing() -> None:

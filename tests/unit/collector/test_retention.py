@@ -17,7 +17,6 @@ from collector.retention import RETRY_INTERVAL_S, RedisRetirement, Retention, Ta
 from collector.store import keys
 from collector.store.facts import SCHEMA
 from collector.store.redis_store import RedisStore
-from collector.store.shards import Shards
 from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, TODAY, judged, report, upload
 
 RETAINED = Registry.parse(
@@ -153,7 +152,7 @@ def closed_metrics(store: RedisStore) -> dict[str, int]:
 
 
 def keys_with(store: RedisStore, part: str) -> list[bytes]:
-    return list(store.shards.run(0, "KEYS", f"*{part}*"))
+    return list(store.run(0, "KEYS", f"*{part}*"))
 
 
 def test_a_retired_tally_is_gone_from_every_shard_and_the_others_are_whole(store: RedisStore) -> None:
@@ -180,8 +179,8 @@ def test_a_retired_window_stays_closed_and_is_tallied_no_more(store: RedisStore)
     assert closed_metrics(store) == {}
 
 
-class Breaking(Shards):
-    """The shards of a store that stops answering before the counts of the third shard go."""
+class Breaking(RedisStore):
+    """A store that stops answering before the counts of the third shard go."""
 
     def run(self, shard: int, *command: bytes | str | int) -> object:
         if command[0] == "UNLINK" and shard == 2:
@@ -192,8 +191,7 @@ class Breaking(Shards):
 def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     store: RedisStore, embedded_url: str
 ) -> None:
-    breaking = RedisStore(embedded_url)
-    breaking.shards = Breaking(embedded_url, layout=store.layout)
+    breaking = Breaking(embedded_url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()
@@ -203,8 +201,8 @@ def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     assert keys_with(store, ":tally:os:") == []
 
 
-class Stopping(Shards):
-    """The shards of a store that stops answering before the names of the third shard go."""
+class Stopping(RedisStore):
+    """A store that stops answering before the names of the third shard go."""
 
     def run(self, shard: int, *command: bytes | str | int) -> object:
         if command[0] == "EVAL" and shard == 2:
@@ -213,8 +211,7 @@ class Stopping(Shards):
 
 
 def test_a_dry_run_lists_what_a_retirement_that_broke_off_left(store: RedisStore, embedded_url: str) -> None:
-    breaking = RedisStore(embedded_url)
-    breaking.shards = Stopping(embedded_url, layout=store.layout)
+    breaking = Stopping(embedded_url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()
@@ -246,8 +243,7 @@ STRATUM = TallyName("os", "0123456789ab", TODAY)
 
 def retire_in_part(store: RedisStore, url: str) -> None:
     """Retire a question with a stratum that only the first shard counted, up to the third shard."""
-    breaking = RedisStore(url)
-    breaking.shards = Stopping(url, layout=store.layout)
+    breaking = Stopping(url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS, STRATUM])
     breaking.disconnect()
@@ -257,8 +253,8 @@ def retire_in_part(store: RedisStore, url: str) -> None:
 def test_no_reading_shows_others_without_a_stratum_that_is_being_retired(
     store: RedisStore, embedded_url: str, monkeypatch: pytest.MonkeyPatch, *, meanwhile: bool
 ) -> None:
-    store.shards.run(0, "HSET", keys.of_shard(0, keys.TALLIES), ":".join(STRATUM), 4)
-    store.shards.run(0, "SET", keys.tally(0, ":".join(STRATUM)), bytes(31) + b"\x03")
+    store.run(0, "HSET", keys.of_shard(0, keys.TALLIES), ":".join(STRATUM), 4)
+    store.run(0, "SET", keys.tally(0, ":".join(STRATUM)), bytes(31) + b"\x03")
     assert [sum(tally.counts) for tally in store.closed_tallies(frozenset([TODAY])) if tally.metric == "os"] == [3, 16]
     if meanwhile:
         whole, retire = store._counts, iter([retire_in_part])

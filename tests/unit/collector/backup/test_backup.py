@@ -101,7 +101,7 @@ def state(store: RedisStore) -> tuple[object, ...]:
         (tally.metric, tally.window, tally.counts)
         for tally in (*store.closed_tallies(store.closed_windows()), *store.open_tallies(frozenset()))
     }
-    return ids, tallies, store.closed_windows(), store.tallied_windows(), StoreReader(store).properties().grace_s
+    return ids, tallies, store.closed_windows(), store.tallied_windows(), StoreReader(store).header(None).grace_s
 
 
 @pytest.mark.slow
@@ -267,7 +267,7 @@ class BreakingHandle:
 
 def breaking(store: RedisStore, steps: int) -> StoreFiller:
     filler = StoreFiller(store)
-    vars(filler)["_store"] = BreakingHandle(store.shards, steps)
+    vars(filler)["store"] = BreakingHandle(store, steps)
     return filler
 
 
@@ -315,7 +315,7 @@ def test_of_two_imports_that_begin_at_once_one_is_refused(opened: Opener, monkey
     monkeypatch.setattr(second, "_is_empty", overtaken)
     with pytest.raises(ConfigError, match="the import of another backup into the store was started"):
         second.begin("another backup")
-    assert store.shards.facts()["importing"] == "one backup"
+    assert store.facts()["importing"] == "one backup"
 
 
 def test_a_backup_is_put_once_even_if_the_store_has_counted_since(opened: Opener, tmp_path: Path) -> None:

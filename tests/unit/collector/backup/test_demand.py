@@ -116,7 +116,7 @@ def test_a_short_backup_of_huge_tallies_is_refused_before_anything_is_written(
     with pytest.raises(
         ConfigError, match=r"needs up to 1.1 GB .* line 2, is that of metric\.os .* 16,777,216 symbols \(134 MB"
     ):
-        require_room(store.shards, contents.digest, contents.demand)
+        require_room(store, contents.digest, contents.demand)
     store.disconnect()
     assert client.dbsize() == 0
 
@@ -128,10 +128,10 @@ def test_windows_that_every_shard_would_note_are_refused_where_there_is_no_room(
     path = written(tmp_path / "backup", [ClosedWindows(tuple(days(20_000)))])
     client.config_set("maxmemory", used_bytes(client) + 20 * path.stat().st_size)
     contents, store = check(path), RedisStore(embedded_url)
-    require_room(store.shards, contents.digest, contents.demand)
+    require_room(store, contents.digest, contents.demand)
     client.hset(keys.STORE, "shards", "64")
     with pytest.raises(ConfigError, match="the backup needs up to 77 MB of the store"):
-        require_room(store.shards, contents.digest, contents.demand)
+        require_room(store, contents.digest, contents.demand)
     store.disconnect()
 
 
@@ -142,9 +142,9 @@ def test_an_import_that_was_begun_goes_on_in_the_room_that_it_has_taken(
     contents, store = check(path), store_of(embedded_url, client, 1)
     assert StoreFiller(store).begin(contents.digest)
     client.config_set("maxmemory", used_bytes(client) + 2**20)
-    require_room(store.shards, contents.digest, contents.demand)
+    require_room(store, contents.digest, contents.demand)
     with pytest.raises(ConfigError, match="needs up to 134 MB"):
-        require_room(store.shards, "another", contents.demand)
+        require_room(store, "another", contents.demand)
     store.disconnect()
 
 
@@ -189,7 +189,7 @@ def test_tallies_of_editions_that_the_registry_no_longer_has_are_imported(
     known, former = TallyLine("os", OS.edition, TODAY, 4, {3: 1}), TallyLine("os", GONE, TODAY, 900, {899: 1})
     contents = check(written(tmp_path / "backup", [known, former, ClosedWindows((TODAY,))]), REGISTRY)
     store = store_of(embedded_url, client, 1)
-    require_room(store.shards, contents.digest, contents.demand)
+    require_room(store, contents.digest, contents.demand)
     assert restore(tmp_path / "backup", contents, StoreFiller(store), lambda _: None)
     assert {tally.edition: len(tally.counts) for tally in store.closed_tallies(frozenset({TODAY}))} == {
         OS.edition: 4,

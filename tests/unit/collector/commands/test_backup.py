@@ -44,7 +44,7 @@ def test_a_registry_names_the_app_only_of_a_store_without_one(
     assert run(*export).exit_code == 0
     assert json.loads(written.read_text().splitlines()[0])["app"] == REGISTRY.app
     written.unlink()
-    agree_on_app(store.shards, "other-app")
+    agree_on_app(store, "other-app")
     refused = run(*export)
     assert refused.exit_code == 1
     assert f"the store belongs to the app other-app, but the registry belongs to {REGISTRY.app}" in refused.stderr

@@ -38,30 +38,30 @@ def store(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[RedisSt
 
 
 def test_a_store_is_the_first_apps_until_it_is_renamed_on_purpose(store: RedisStore) -> None:
-    assert app_of(store.shards) is None
+    assert app_of(store) is None
     for _ in range(2):
-        agree_on_app(store.shards, REGISTRY.app)
+        agree_on_app(store, REGISTRY.app)
     with pytest.raises(
         ConfigError, match=r"belongs to the app acme-notes, but the registry belongs to acme-mail.*--rename-app"
     ):
-        agree_on_app(store.shards, OTHER.app)
-    assert app_of(store.shards) == REGISTRY.app
-    agree_on_app(store.shards, OTHER.app, renames=True)
-    agree_on_app(store.shards, OTHER.app)
+        agree_on_app(store, OTHER.app)
+    assert app_of(store) == REGISTRY.app
+    agree_on_app(store, OTHER.app, renames=True)
+    agree_on_app(store, OTHER.app)
     with pytest.raises(ConfigError, match="belongs to the app acme-mail"):
-        agree_on_app(store.shards, REGISTRY.app)
+        agree_on_app(store, REGISTRY.app)
 
 
 def test_a_store_of_before_names_were_kept_takes_the_first(store: RedisStore) -> None:
-    agree_on_app(store.shards, REGISTRY.app)
-    store.shards.run_on_facts("HDEL", keys.STORE, APP_FIELD)
-    agree_on_app(store.shards, OTHER.app)
-    assert app_of(store.shards) == OTHER.app
+    agree_on_app(store, REGISTRY.app)
+    store.run_on_facts("HDEL", keys.STORE, APP_FIELD)
+    agree_on_app(store, OTHER.app)
+    assert app_of(store) == OTHER.app
 
 
 @pytest.mark.slow
 def test_a_check_says_that_a_store_is_another_apps(store: RedisStore) -> None:
-    agree_on_app(store.shards, REGISTRY.app)
+    agree_on_app(store, REGISTRY.app)
     for registry, failed in ((REGISTRY, []), (OTHER, ["app"])):
         results = check_store(store, ON_DISK, registry)
         assert [result.subject for result in results if result.level is Level.FAILED] == failed

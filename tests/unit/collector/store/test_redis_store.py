@@ -362,7 +362,7 @@ def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_agai
     store = RedisStore(cluster.url, is_cluster=True)
     store.prepare()
     before = [node.client.info("persistence")["aof_rewrites"] for node in cluster.nodes]
-    logs = store.shards.logs()
+    logs = store.logs()
     wait_until(logs.rewrite_log, what="the last rewrite to begin")
     wait_until(
         lambda: all(
@@ -376,7 +376,7 @@ def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_agai
 
 def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
     before = client.info("persistence")["aof_rewrites"]
-    logs = store.shards.logs()
+    logs = store.logs()
     wait_until(logs.rewrite_log, what="a rewrite to begin")
     wait_until(lambda: client.info("persistence")["aof_rewrites"] > before, what="the rewrite")
     assert not logs.log_rewrite_failed()
@@ -425,7 +425,7 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
 
     def count() -> None:
         store.count(judged(upload()))
-        opened.extend(store.shards._connections._own().values())
+        opened.extend(store._connections._own().values())
 
     thread = Thread(target=count)
     thread.start()

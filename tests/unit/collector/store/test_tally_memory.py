@@ -44,10 +44,10 @@ def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
 ) -> None:
     needed = 8 * 1_517_402 * store.layout.shards
     server.config_set("maxmemory", needed)
-    require_memory(store.shards, TEXTS)
+    require_memory(store, TEXTS)
     server.config_set("maxmemory", needed - 1)
     with pytest.raises(ConfigError) as error:
-        require_memory(store.shards, TEXTS)
+        require_memory(store, TEXTS)
     assert str(error.value) == (
         f"one window of every question needs up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB "
         "is all that the servers may use: give the servers more memory, or make the tally of metric.word smaller "
@@ -60,4 +60,4 @@ def test_what_an_earlier_run_has_counted_does_not_keep_a_collector_from_its_star
 ) -> None:
     server.set("ballast", b"x" * 8 * 10**6)
     server.config_set("maxmemory", 13 * 10**6 * store.layout.shards)
-    require_memory(store.shards, TEXTS)
+    require_memory(store, TEXTS)
