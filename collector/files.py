@@ -17,7 +17,7 @@ from collector.errors import ConfigError
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` on disk if the context ends without an error.
 
-    Only the owner can read the new file. A symbolic link remains, and its target is replaced.
+    Only the owner can read the new file. If `path` is a symbolic link, its target is replaced.
 
     Raises:
         ConfigError: if the file cannot be written.
@@ -53,7 +53,7 @@ def _put_on_disk(folder: Path) -> None:
 
 
 def unlinked_file() -> int:
-    """Return the descriptor of a new, empty file without a name. The file vanishes when closed.
+    """Return the descriptor of a new, empty file without a name.
 
     Raises:
         ConfigError: if no file can be created.

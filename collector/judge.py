@@ -27,12 +27,12 @@ the same verdict.
 CLOCKS_APART_S = 7 * 86_400
 """The maximum difference, in seconds, between the clocks of two collectors on one store.
 
-A device may send the same upload to two collectors. The store files an upload's id under one of the
-upload's windows, which depends on the collector's clock. To count nothing twice, the store searches
-for an id under every window that a clock within this difference may have chosen.
+The store files an upload's id under one of the upload's windows, which depends on the collector's
+clock. A device may send the same upload to two collectors. To count nothing twice, the store
+searches for the id under every window that a clock within this difference may have chosen.
 
-The limit saves time, because searching a window takes as long as counting a report. Of 256 windows
-in an upload, the store searches only about thirty.
+Searching a window takes as long as counting a report. With this limit, the store searches at most
+about thirty of an upload's windows.
 """
 
 RULINGS = 4096
@@ -75,13 +75,11 @@ class Judgement(NamedTuple):
 
     Attributes:
         upload: the upload's id.
-        reports: the number of reports in the upload.
-        additions: the accepted reports of each tally. They map the index of a report in the upload
-            to the report's symbol.
-        refused: the reason for each refused report, by the index of the report, in ascending order.
-        ends: the ends, in Unix seconds, of the windows under which the upload's id may already be
-            stored, the latest first. Another registry, or a clock that differs by up to
-            CLOCKS_APART_S, may have judged an earlier attempt.
+        additions: for each tally, the symbols of the accepted reports, by the report's index.
+        refused: the reason for each refused report, by the report's index in ascending order.
+        ends: the ends, in Unix seconds, of the windows under which the id may already be stored,
+            the latest first. Another registry, or a clock that differs by up to CLOCKS_APART_S, may
+            have judged an earlier attempt.
         latest_end: the latest end of a window with an accepted report, in Unix seconds. The id is
             stored under this end. 0 if no report is accepted: no id is then stored.
         remember_until: the time at which the id expires, in Unix seconds. 0 if no report is
@@ -116,12 +114,11 @@ class _Ruling(NamedTuple):
     Attributes:
         refusal: the reason to refuse the reports at any time, or None.
         out_of_time: the reason to refuse the reports now because of their window, or None.
-        label: the tally to which the reports are added if they are accepted.
-        ends_at: the end of the window in Unix seconds.
+        label: the tally of the accepted reports.
         may_have_id: whether an upload's id may already be stored under this window (see
             `Judgement.ends`).
-        remember_until: the time, in Unix seconds, at which an upload's id expires if this is the
-            latest window of the accepted reports.
+        remember_until: the expiry of the id (Unix seconds) if this is the upload's latest window
+            with an accepted report.
     """
 
     refusal: Refusal | None
@@ -165,9 +162,9 @@ def judge(  # noqa: PLR0913 the settings by name
         registry: the definitions of the metrics, including former definitions.
         now_s: the current time (Unix seconds).
         grace_s: how long a window accepts reports after its end, in seconds.
-        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. An
-            edition that is missing from the registry comes from an older app if `once` contains the
-            edition, and otherwise from a newer app.
+        once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
+            the registry lacks one of these editions, its reports come from an older app. Reports of
+            any other unknown edition come from a newer app.
         allowance: the allowance to which the counted reports are charged, or None.
     """
     return _judge(upload, _rules(registry, now_s, grace_s, once), allowance)

@@ -62,8 +62,7 @@ DIGEST_BYTES = 32
 class SharedState:
     """The latest `Served` object, which the main process shares with the workers.
 
-    The main process writes the object to a file without a name. Nobody can remove or replace the
-    file, workers that start later inherit the file, and no process waits for another. The file
+    The object is in a file without a name, so nobody can remove or replace the file. The file
     begins with a digest of the rest. From the digest, a reader detects that the main process is
     still writing.
     """
@@ -135,7 +134,7 @@ class SharedState:
         """Return the digest at the beginning of the file, through shared memory.
 
         Every response needs the digest. During a system call, another thread could take over the
-        interpreter. A busy worker would lose a tenth of its time.
+        interpreter, and a busy worker would lose a tenth of its time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)
@@ -153,14 +152,12 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a new registry if reports of devices would no longer be counted with it.
+    """Refuse a new registry if reports of devices would no longer be counted.
 
-    The new registry, with its history, must be of the same app and define all editions of the
-    served registry.
+    The new registry, with its history, must be of the same app and define all editions in use.
 
     Raises:
-        RegistryError: if the new registry is refused. The message lists every metric with a missing
-            edition.
+        RegistryError: if the new registry is refused. The message lists every affected metric.
     """
     mistakes = []
     if new.app != served.app:
@@ -179,10 +176,7 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse an access file that would open uploads to everybody while the collector runs.
 
-    An operator who opens uploads by mistake then notices before the mistake takes effect.
-
-    Raises:
-        ConfigError: if the file would open uploads.
+    An operator who opens uploads by mistake then notices in time.
     """
     if new.uploads_are_open and not served.uploads_are_open:
         raise ConfigError(
@@ -215,9 +209,8 @@ class Reloader:
             read_registry: reads the definitions, or raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with the new definitions and keys after each change.
-            admit: prepares the store for a new registry, and returns all editions that collectors
-                on this store have ever accepted. Raises a HearsayError if the store cannot be used
-                with the registry.
+            admit: prepares the store for a new registry, or raises a HearsayError. Returns all
+                editions that collectors on this store have ever accepted.
         """
         self.served = served
         self._read_definitions = read_registry
@@ -242,7 +235,7 @@ class Reloader:
         """Request that all files be read again soon.
 
         A signal handler calls this method, and may interrupt an earlier call. Therefore the method
-        takes no lock. A counter ensures that a request during a reload is not lost.
+        takes no lock. A request during a reload is counted, and therefore not lost.
         """
         self._requests += 1
 
@@ -333,7 +326,7 @@ def registry_document(registry: Registry) -> bytes:
     """Return the public JSON document of a registry.
 
     The document lists all metrics, former definitions first, and the stopped metrics. From a
-    metric's entry, a reader can compute its edition. All integers are exact.
+    metric's entry, a reader can compute the edition. All integers are exact.
     """
     metrics = [
         {

@@ -23,16 +23,13 @@ class Health(NamedTuple):
 
     Attributes:
         is_up: whether the store responded and had lost no acknowledged data.
-        is_noted: whether a loss in the embedded store's file would be detected. Always true for
-            other stores.
+        is_noted: whether a loss in the embedded store's file would be detected.
         open_windows: the number of windows that have a tally and accept reports.
         memory_used: the fraction of its memory that the fullest server uses. 0 before the first
             check.
         open_reports: the number of reports by metric and open window, in the last snapshot.
-        clock_is_suspected: whether all recent reports were refused because of their windows
-            (`own_clock`).
-        store_restarts: how often the embedded store has ended unexpectedly. Always 0 for other
-            stores.
+        clock_is_suspected: whether this host's clock may be wrong (see `own_clock`).
+        store_restarts: how often the embedded store has ended unexpectedly.
     """
 
     is_up: bool
@@ -48,7 +45,8 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites of the append-only file (14 minutes).
 
-Until a rewrite, the file shows the order of uploads, for less than 15 minutes.
+Until a rewrite, the file shows the order of uploads. Even with delays, this lasts less than 15
+minutes.
 """
 
 RETRY_INTERVAL_S = 30.0
@@ -60,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 
 class Log(Protocol):
-    """The store's append-only file. Until it is rewritten, it shows the order of uploads."""
+    """The store's append-only file."""
 
     def rewrite_log(self) -> bool:
         """Begin a rewrite, and return whether it has begun."""
@@ -187,8 +185,7 @@ class OpenReports:
     If the counts could change with every scrape, they would reveal when each report arrived. The
     shared snapshot is renewed only once per interval.
 
-    The first snapshot is taken after one interval. A snapshot at the start would contain no
-    reports, and an operator would see empty results for an hour.
+    The first snapshot is taken after one interval. At the start, there are no reports to count.
     """
 
     def __init__(

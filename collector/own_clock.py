@@ -18,8 +18,8 @@ from collector.log import Event
 SUSPICIOUS = 100
 """After this many consecutive refusals because of windows, the clock is suspected.
 
-A single upload can contain 256 reports, so an attacker can cause the suspicion while no device
-sends reports. The next accepted report ends the suspicion.
+A single upload can contain 256 reports. While no device sends reports, an attacker can therefore
+cause the suspicion. The next accepted report ends the suspicion.
 """
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The settings that a server needs so that it loses no acknowledged write. Without IO."""
+"""The settings that keep a server from losing acknowledged writes. Without IO."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ OLDEST_VERSION_WITH_COPIES = (7, 2)
 """The minimum version for replicated acknowledgements and for clusters, which need WAITAOF."""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
-"""With this setting, a full store refuses writes.
+"""With this setting, a full store refuses writes instead of deleting keys.
 
-If it deleted keys instead, tallies would be lost, or uploads would be counted twice.
+Deleted keys would mean lost tallies, or uploads that are counted twice.
 """
 
 WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
-"""With these settings, a write is on disk before it is acknowledged."""
+"""With these settings, a server writes to disk before every acknowledgment."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
 """With this setting, a cluster that loses a node stops only uploads with keys on this node."""
@@ -75,8 +75,8 @@ def _why(wrong: Mapping[str, str]) -> str:
 class Durability(StrEnum):
     """The places where counted reports are stored before their upload is acknowledged.
 
-    With ``fsync``, the reports are on the store's disk. With ``replicated``, they are also on the
-    disks of replicas, so that no report is lost if a server is lost.
+    ``fsync``: the store's disk. ``replicated``: also the disks of replicas, so that no report is
+    lost if a server is lost.
     """
 
     FSYNC = "fsync"
@@ -84,7 +84,7 @@ class Durability(StrEnum):
 
 
 class Promise(NamedTuple):
-    """How durably the counted reports of an upload are stored before it is acknowledged.
+    """How durably counted reports are stored before their upload is acknowledged.
 
     Attributes:
         durability: where the reports are stored. None for a command that acknowledges no reports.

@@ -3,13 +3,13 @@
 Only tallies of closed windows are retired. The windows remain closed, so later reports are refused
 and cannot recreate a tally. Upload ids expire by themselves.
 
-A tally is the sum of one part in each shard. So that no reader adds up only some of the parts, a
-retirement has two steps. First, the tally's name is removed from the index of every shard; then the
-counts are deleted. A reader checks the index again after it has read a tally. If the tally is still
-in the index, its counts were complete.
+Each shard has a part of a tally. So that no reader adds up only some of the parts, a retirement has
+two steps. First, the tally's name is removed from the index of every shard; then the counts are
+deleted. After reading a tally, a reader checks the index again. If the tally is still in the index,
+its counts were complete.
 
-During a retirement, another set contains the tally's name. If the retirement is interrupted, the
-next one finishes the work. Meanwhile, readers get none of the metric's tallies in that window (see
+During a retirement, another set contains the tally's name. The next retirement finishes an
+interrupted retirement. Meanwhile, readers get none of the metric's tallies in that window (see
 `RedisStore`).
 """
 

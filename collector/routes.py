@@ -51,11 +51,10 @@ class Service:
     """The objects that the handlers use.
 
     Attributes:
-        served: returns the current definitions and keys. A handler calls it only once for each
-            upload or batch, so that all reports are judged with the same definitions.
+        served: returns the current definitions and keys. A handler calls this function only once,
+            so that all reports are judged with the same definitions.
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
-        clock: returns Unix seconds.
     """
 
     served: Callable[[], Served]
@@ -195,7 +194,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
     """Return a tally's counts for the response, with the names of their JSON members.
 
-    If more than half of a large tally's counts are 0, return only the others, with their symbols.
+    If most counts of a large tally are 0, return only the others, with their symbols.
     """
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):

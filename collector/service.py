@@ -1,6 +1,6 @@
 """Runs the collector's service.
 
-The store starts first, then the periodic tasks, then the workers. They stop in reverse order.
+The store starts first, then the periodic tasks, then the workers. The end has the reverse order.
 """
 
 from __future__ import annotations
@@ -122,11 +122,7 @@ def serve(config: CollectorConfig) -> None:
 
 
 def access_of(config: CollectorConfig) -> Access:
-    """Return the keys and their permissions.
-
-    Raises:
-        ConfigError: if the access file cannot be used.
-    """
+    """Return the keys and their permissions."""
     if config.access_file is None:
         return Access.of_token(config.read_token or "")
     return load_access(config.access_file)
@@ -197,7 +193,7 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Admit a reloaded registry. Without --allow-unknown-editions, it must lack no edition."""
+    """Admit a reloaded registry. Refuse missing editions, unless the option allows them."""
     if not config.allows_unknown_editions:
         require_known_editions(store, registry, grace_s=config.grace_s)
     return admit(store, registry)

@@ -42,7 +42,7 @@ HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYT
 """The limits on the resources that a connection may use.
 
 Within 15 seconds, including the pause between two requests, a connection must send the complete
-head of a request. It may have at most 64 KiB of unread data.
+head of a request. A connection may have at most 64 KiB of unread data.
 
 HTTP/2 is not offered, because a single connection could contain hundreds of requests.
 """
@@ -77,13 +77,14 @@ def run_workers(
 ) -> None:
     """Run the workers until a signal ends them.
 
-    If workers die faster than the server replaces them, all of them are started again after a
+    If workers die faster than the server replaces them, all workers are started again after a
     pause.
 
     Args:
         make_app: returns the application of one worker. Called in the worker.
         log_format: the format of the workers' log lines.
-        on_hangup: called on SIGHUP. It interrupts the main thread, so it must return quickly.
+        on_hangup: called on SIGHUP. This function interrupts the main thread, so it must return
+            quickly.
         settings: other settings of the server, which is Granian.
     """
     # Workers are spawned, not forked, because this process has threads: a forked copy of their
@@ -116,10 +117,7 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Make this worker end if the main process dies, and always end without a traceback.
-
-    The log needs no preparation, because the server has already configured it.
-    """
+    """Make this worker end if the main process dies, and always end without a traceback."""
     os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
     # a whole process group may receive this signal, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -154,8 +152,8 @@ def resolve(host: str, option: str = "--bind") -> str:
 def require_free_address(address: str, port: int) -> None:
     """Refuse a port that is in use.
 
-    All workers listen on the same port, and could even share it with another service, without an
-    error. Therefore the port is checked before the workers start.
+    All workers listen on the same port. They could even share the port with another service,
+    without an error. Therefore the port is checked before the workers start.
 
     Raises:
         ConfigError: if the port is in use.

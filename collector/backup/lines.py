@@ -105,7 +105,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers. A restored store needs this line to merge small strata.
+    """The editions that the store remembers. Merging small strata needs this line.
 
     Attributes:
         own: maps each edition to its metric's own edition (see `OwnEditions` in

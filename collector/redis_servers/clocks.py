@@ -22,7 +22,7 @@ refuses reports for windows that have just begun.
 TOGETHER_S = 30.0
 """The warning ends when two clocks differ by less than this, in seconds.
 
-With only one limit, a difference near it would start and end the warning repeatedly.
+If both limits were equal, a difference near the limit would repeat the warning.
 """
 
 LOOK_INTERVAL_S = 60.0

@@ -1,13 +1,13 @@
 """Connections to a server, the commands that they send, and the meaning of the server's errors.
 
-When the collector opens a connection, it checks the server's settings and its store. A connection
-of redis-py would reconnect by itself, perhaps to another server. The connections in this module
-never reconnect.
+The collector checks a server's settings and store when it opens a connection. A connection of
+redis-py would reconnect by itself, perhaps to another server. The connections in this module never
+reconnect.
 
 redis-py passes every parameter of a URL to the connection as an argument. Some arguments cannot be
-texts. Others would change how responses are read, or disable certificate checks. redis-py also
-ignores a host before the path of a socket, reads port 0 as 6379, and reads an invalid database as
-0. `require_url` refuses such URLs.
+texts. Others change how responses are read, or disable certificate checks. redis-py ignores a host
+before the path of a socket. It reads port 0 as 6379, and an invalid database as 0. `require_url`
+refuses such URLs.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ return redis.call(unpack(ARGV))
 class Connection(AbstractConnection):
     """A connection that never reconnects.
 
-    Commands may be sent before earlier responses arrive. Responses arrive in order. If sending or
-    receiving fails, the connection is closed. Otherwise, an unread response would be mistaken for
-    the response to a later command. After a response that is an error, the connection stays open.
+    Commands may be sent before earlier responses arrive. If sending or receiving fails, the
+    connection is closed, because an unread response would be mistaken for the response to a later
+    command. After a response that is an error, the connection stays open.
 
     Attributes:
         history: the id of the server's replication history when the connection was opened (see
@@ -51,7 +51,7 @@ class Connection(AbstractConnection):
     _has_connected = False
 
     def connect_check_health(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 as in redis-py
-        """Connect. redis-py calls this method again when it finds the connection closed.
+        """Connect once. redis-py calls this method again after the connection was closed.
 
         Raises:
             RedisError: if the server cannot be reached, or the connection was opened before.
@@ -62,27 +62,19 @@ class Connection(AbstractConnection):
         super().connect_check_health(*args, **kwargs)
 
     def close(self) -> None:
-        """Close the connection, if it is open."""
+        """Close the connection."""
         self.disconnect()  # type: ignore[no-untyped-call] # redis-py's
 
     def send(self, packed: bytes) -> None:
-        """Send packed commands.
-
-        Raises:
-            RedisError: if they cannot be sent in time.
-        """
+        """Send packed commands, or raise a RedisError."""
         self.send_packed_command((packed,))  # type: ignore[no-untyped-call] # redis-py's
 
     def receive(self) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the next response.
-
-        Raises:
-            RedisError: if the response is an error, or does not arrive in time.
-        """
+        """Return the next response, or raise a RedisError."""
         return self.read_response()
 
     def receive_any(self) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the next response, even if it is an error about only one command.
+        """Return the next response, even an error about only one command.
 
         Raises:
             RedisError: if the response is an error about the whole server, or does not arrive in
@@ -126,12 +118,11 @@ def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[
 
 
 class PackedCommand(NamedTuple):
-    """A command, encoded for sending.
+    """A command, encoded for sending. Sending a command twice must be safe.
 
     Attributes:
-        tag: the text that determines the slot: the prefix of a shard's keys, or the name of a key
-            that belongs to no shard.
-        command: the encoded command. It must be safe to send it twice.
+        tag: the text that determines the slot. It is the prefix of a shard's keys, or the name of a
+            key that belongs to no shard.
     """
 
     tag: str
@@ -148,7 +139,7 @@ class TooFewCopiesError(RedisError):
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
-    """Translate a server's error into one of the collector's own errors."""
+    """Translate a server's error into an error of the collector."""
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
     if isinstance(error, OutOfMemoryError):
@@ -165,7 +156,7 @@ PARAMETERS: Final = ("db",)
 """The parameters allowed in every URL."""
 
 TLS_PARAMETERS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_password")
-"""Additional parameters allowed with ``rediss``. None of them disables a check."""
+"""Additional parameters allowed with ``rediss``. No parameter disables a check."""
 
 DATABASE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -176,12 +167,11 @@ NO_URL: Final = (
 
 
 def require_url(url: str) -> None:
-    """Refuse a URL if redis-py would misunderstand or ignore a part of it.
+    """Refuse a URL if redis-py would misunderstand or ignore a part of the URL.
 
     Raises:
-        ConfigError: if the URL is refused. The message contains only names of parameters. If the
-            parameters contain an @, a name could be a part of a password, so the message contains
-            no names.
+        ConfigError: if the URL is refused. The message contains only names of parameters. A name
+            could be a part of a password if the parameters contain an @, and is then omitted.
     """
     try:
         parts = urlsplit(url)

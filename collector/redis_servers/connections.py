@@ -1,9 +1,7 @@
-"""Opens connections to a store's servers, and checks that each server can keep a promise.
+"""Opens connections to a store's servers, and checks that each server can keep a `Promise`.
 
-The promise is how durably an upload is stored before it is acknowledged (see `Promise`).
-
-Each thread has its own connection to each server. Without the bookkeeping of a pool, a worker needs
-a third less time for an upload.
+Each thread has its own connection to each server. Without the bookkeeping of a pool, an upload
+takes a third less of a worker's time.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ If a write takes longer, the server's disk is failing. The client gets status 50
 AVOIDED_S = 2.0
 """For this many seconds after a timeout, only one thread at a time tries the server again.
 
-Meanwhile, requests of the other threads fail immediately.
+Requests of the other threads fail immediately.
 """
 
 Measured = TypeVar("Measured")
@@ -72,9 +70,6 @@ class Connections:
             promise: the promise that every server must be able to keep.
             is_cluster: whether the server is a node of a cluster.
             set_up: prepares a new connection. After an error, the connection is closed.
-
-        Raises:
-            ConfigError: if the URL is not valid.
         """
         pool = _pool_of(url)
         self._class = CLASSES[pool.connection_class]
@@ -86,7 +81,7 @@ class Connections:
         self._avoided_until: dict[Address, float] = {}
 
     def own(self, address: Address) -> Connection:
-        """Return this thread's connection to a server, and open it first if necessary.
+        """Return this thread's connection to a server. If necessary, open the connection first.
 
         Raises:
             RedisError: if the server does not respond.
@@ -109,7 +104,7 @@ class Connections:
         return self._own().get(address)
 
     def drop(self, address: Address) -> None:
-        """Close this thread's connection to a server. Later, `own` opens and checks a new one."""
+        """Close this thread's connection to a server. The next call of `own` opens another."""
         connection = self._own().pop(address, None)
         if connection is not None:
             connection.close()
@@ -162,8 +157,8 @@ class Connections:
         """Return the number of replicas that must have a shard's data before readers get the data.
 
         These are all replicas that may become master, and at least the promised copies. With
-        promised copies, disconnected replicas are left out: they may lack acknowledged writes
-        anyway.
+        promised copies, disconnected replicas are left out, because they may already lack
+        acknowledged writes.
 
         ``tag`` is the prefix of the shard's keys.
         """
@@ -187,7 +182,7 @@ class Connections:
         The known nodes are asked in order, and the server of the URL last.
 
         Raises:
-            StoreUnavailableError: if none of them responds.
+            StoreUnavailableError: if no server responds.
         """
         for address in known:
             with contextlib.suppress(RedisError), self.briefly(address) as connection:
@@ -239,7 +234,7 @@ class Connections:
 
     @contextlib.contextmanager
     def briefly(self, address: Address) -> Iterator[Connection]:
-        """Connect to a server without checking it. Close the connection when the context ends."""
+        """Connect to a server, without checks, until the context ends."""
         connection = self.connect(address)
         try:
             yield connection
@@ -283,11 +278,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> redis.ConnectionPool:
-    """Convert a URL to a pool, for the class and arguments of its connections.
-
-    Raises:
-        ConfigError: if the URL is not valid.
-    """
+    """Convert a URL to a pool, for the class and arguments of its connections."""
     require_url(url)
     try:
         return redis.ConnectionPool.from_url(
@@ -307,13 +298,13 @@ def answers(url: str) -> bool:
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Measure something, and check that the same server process responds before and afterwards.
+    """Measure something while the same server process responds before and afterwards.
 
-    If the process responds both times, it has completed every write that it began before the
-    measurement. With ``appendfsync always``, these writes are on disk.
+    The process has then completed every write that began before the measurement. With ``appendfsync
+    always``, these writes are on disk.
 
     Returns:
-        The measurement. None if the process did not respond both times.
+        The measurement. None if the process did not respond both before and afterwards.
     """
     connections = Connections(url, NO_PROMISE, is_cluster=False)
     try:

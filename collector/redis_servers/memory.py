@@ -28,7 +28,7 @@ Clients and a rewrite of the append-only file need the remaining memory.
 ROOM = 0.70
 """Below this used fraction, a server that was nearly full has enough free memory again.
 
-With only one limit, a memory use near it would start and end the warning repeatedly.
+If both limits were equal, a memory use near the limit would repeat the warning.
 """
 
 LOOK_INTERVAL_S = 10.0
@@ -53,8 +53,8 @@ class Memory(NamedTuple):
     Attributes:
         most_bytes: the memory that the server may use.
         is_limited: whether `most_bytes` is the server's own limit (maxmemory), at which the server
-            refuses uploads. Otherwise, it is the machine's memory, at which the system kills a
-            program.
+            refuses uploads. Otherwise, `most_bytes` is the machine's memory, at which the system
+            kills a program.
     """
 
     used_bytes: int

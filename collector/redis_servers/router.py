@@ -1,8 +1,8 @@
 """Sends commands to the servers that have their keys, on a single server or a cluster.
 
-The router learns the locations of keys from the cluster's redirections, and forgets them if a node
-is lost. While a slot moves, commands for the slot's keys are retried for about a second. If the
-move takes longer, or if a node is down, only the commands for the affected keys fail.
+The router learns the locations of keys from the cluster's redirections, and forgets the locations
+if a node is lost. While a slot moves, commands for the slot's keys are retried for about a second.
+If the move takes longer, or if a node is down, only the commands for the affected keys fail.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ moving.
 """
 
 FIRST_PAUSE_S = 0.005
-"""The first pause while a slot moves. Each pause is twice as long as the previous one.
+"""The first pause while a slot moves. Each pause doubles the previous pause.
 
 All pauses together last about a second.
 """
@@ -68,7 +68,7 @@ class _Call:
     """The progress of one call of `Router.ask_all`.
 
     Attributes:
-        answered: for `Router.confirm`, the tags of the requests that each server answered.
+        answered: the tags of the requests that each server answered, for `Router.confirm`.
         answers: the latest response or error for each request.
         pending: indexes of the requests to send in the next round.
         asking: the servers to which slots are still moving, by the index of the pending request.
@@ -102,8 +102,8 @@ class Router:
     def __init__(self, connections: Connections, copies: int) -> None:
         """Start without knowing the locations of keys. Nothing is sent before the first use.
 
-        ``copies`` is the number of replicas that must have a write on disk before it is
-        acknowledged.
+        ``copies`` is the number of replicas that must have a write on disk before an
+        acknowledgment.
         """
         self._connections = connections
         self._nodes: tuple[Address, ...] = ()
@@ -115,7 +115,7 @@ class Router:
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
-        """Send one command, and return the response. This is faster than `ask_all`.
+        """Send a command, and return the response. This method is faster than `ask_all`.
 
         Raises:
             StoreUnavailableError: if there is no response.
@@ -166,7 +166,7 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until the replicas that could replace a server have the data that it returned.
+        """Wait until the replicas that could replace a server have the data that was read from it.
 
         Args:
             answered: the servers that responded, and the tags of the commands that they answered.
@@ -229,7 +229,7 @@ class Router:
             call.answered.setdefault((address, connection), set()).update(tags)
 
     def _batches(self, call: _Call) -> dict[Address, list[_Sent]]:
-        """Return the pending requests, grouped by the server to which they are sent next."""
+        """Return the pending requests, grouped by the next server to ask."""
         batches: dict[Address, list[_Sent]] = {}
         for index in call.pending:
             is_asking = index in call.asking
@@ -317,7 +317,7 @@ def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> lis
 
 
 def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
-    """Make a server write to one of its shards, and return the shard's tag.
+    """Make a server write to a shard, and return the shard's tag.
 
     The write follows everything that the server returned earlier on this connection. Slots of the
     given tags may be moving to another server.

@@ -28,8 +28,8 @@ setting is 0, nodes vote for any replica.
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """The successive waits until replicas have a write on disk, in milliseconds, two seconds in total.
 
-Each wait begins by asking the replicas how much they have on disk. Otherwise, they report this only
-once a second. The first waits are short.
+At the beginning of each wait, the replicas are asked for their progress. Without being asked,
+replicas report progress only once a second.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
@@ -106,7 +106,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of a server's replicas in sync, or None if it is itself a replica."""
+    """Return the addresses of a master's replicas in sync. For a replica, return None."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -130,12 +130,13 @@ def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Addres
 def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     """Return the replicas that could replace the master that has a slot.
 
-    A failed replica is included, because it may only be disconnected, and may become master later.
+    A failed replica is included, because a disconnected replica may come back and become master.
 
-    A failed master that was replaced first copies the data of the present master when it comes
-    back. Until then, no node votes for it, unless the validity factor is 0. Afterwards, it may
-    become master without the writes that followed the copy. It is included as soon as it may have
-    requested the copy. The cluster lists it as a replica only later.
+    A failed master that was replaced may also come back. The failed master then copies the data of
+    the present master, and only later appears as a replica. Before the copy, nodes vote for the
+    failed master only if the validity factor is 0. After the copy, the failed master may become
+    master without the writes that followed the copy. It is included as soon as the copy may have
+    begun.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -166,7 +167,7 @@ def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
 
 
 def _attached(facts: dict[str, str]) -> list[dict[str, str]]:
-    """Return a server's information on each connected replica, even if it is not in sync."""
+    """Return a server's information on each connected replica, in sync or not."""
     described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
     return [dict(part.split("=", 1) for part in value.split(",")) for value in described]
 
@@ -184,7 +185,7 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
     """Wait until this connection's writes are on the disks of the server and these replicas.
 
     Raises:
-        RedisError: if they are not on these disks within two seconds.
+        RedisError: if the writes are not on these disks within two seconds.
     """
     if are_on_disk(connection, replicas.number):
         return
@@ -204,9 +205,9 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
     Wait for at most two seconds, and return whether the writes are on these disks.
 
     Raises:
-        TooFewCopiesError: if the server has been a replica since the connection was opened. Its
-            data may then lack the writes. Replication counts the bytes of all writes. Such a
-            replica could seem to have the writes if the previous master had counted fewer bytes.
+        TooFewCopiesError: if the server has been a replica since the connection was opened. The
+            server has then copied another server's data, which may lack the writes. The count of
+            replicated bytes would not reveal this.
     """
     for wait_ms in COPIES_WAITS_MS:
         wait = PackedCommand.packed("", "WAITAOF", 1, copies, wait_ms).command

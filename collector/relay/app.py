@@ -1,8 +1,9 @@
 """The ASGI application of the relay, which responds to devices as a collector does.
 
-The relay forwards only the upload in the body of a request. It encodes the upload again, so that
-white space and the order of members reveal nothing about a device. It reads no addresses, and only
-the headers that describe the body. Every response contains the same list of stopped metrics.
+The relay forwards only the upload in the body of a request. The upload is encoded again, so that
+white space and the order of members reveal nothing about a device. The relay reads no addresses,
+and only the headers that describe the body. Every response contains the same list of stopped
+metrics.
 
 An attacker may announce a body and withhold it, to occupy a connection and memory. Therefore each
 body has a time limit, and the number of arriving bodies is limited. If too many bodies are
@@ -35,7 +36,7 @@ MAX_HELD_BYTES = 67_108_864
 """The maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""How long a device should wait before it tries again (seconds), by the status of the response.
+"""How long a device should wait before a retry (seconds), by the status of the response.
 
 503: the collector or the relay cannot accept the upload now. 429: a quota is used up.
 """
@@ -63,7 +64,7 @@ A relay allows twice as many connections, so there is always a connection for th
 
 
 class Room:
-    """Limits the number of held uploads, and the number of their bytes.
+    """Limits the number and the bytes of held uploads.
 
     Only complete uploads count. `Arrivals` limits the bodies that are still arriving.
     """

@@ -1,11 +1,11 @@
 """A relay's requests to its collector. No other module in `collector` imports requests.
 
 Every *exchange*, a request and its response, has a limit for its total time. The timeout of a
-socket is not enough, because it starts again with every byte. The SDK implements the same limit
+socket is not enough, because each byte starts the timeout again. The SDK implements the same limit
 separately, because collector and SDK do not import each other.
 
 With aiohttp, this limit and the threads would not be needed. But aiohttp takes 60 ms more to
-import, needs 3 MiB more memory and seven more packages, and ignores the proxies and certificate
+import, and needs 3 MiB more memory and seven more packages. It ignores the proxies and certificate
 authorities in the environment. It would save only 1 us of about 190 us per upload.
 """
 
@@ -56,7 +56,7 @@ The relay key is wrong, or the server is not a collector.
 
 
 class CollectorUnavailableError(HearsayError):
-    """The collector gave no valid response to a batch. It is safe to send the uploads again.
+    """The collector gave no valid response to a batch. A retry is safe.
 
     Attributes:
         is_refusal: whether the collector will refuse all batches of this relay until an operator
@@ -229,7 +229,7 @@ class ForwardDeadline:
     def _watch(self, connection: socket.socket) -> None:
         """Duplicate the descriptor of a connection, so that the deadline can close the connection.
 
-        TLS takes over the original descriptor, and urllib3 may close it early.
+        TLS takes over the original descriptor, and urllib3 may close the original early.
         """
         self._release()
         with self._lock:

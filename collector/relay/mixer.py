@@ -54,13 +54,13 @@ _log = logging.getLogger(__name__)
 
 
 class HeldUpload(NamedTuple, Generic[Waiter]):
-    """An upload that the relay holds until the collector has responded to it.
+    """An upload that the relay holds until the collector has responded.
 
     Attributes:
         upload: the upload's id.
         body: the encoded upload, in one line.
-        waiters: the objects that wait for the response. There are several if a device sent the
-            upload again while it was held.
+        waiters: the objects that wait for the response. A device that sends the upload again adds
+            another waiter.
     """
 
     upload: str
@@ -81,7 +81,7 @@ class Batch(Generic[Waiter]):
         The collector would count only the first body with this id.
 
         Returns:
-            Whether the upload is now in the batch. False if the batch has no space for it.
+            Whether the upload is now in the batch. False if the batch has no space left.
         """
         if upload in self._uploads:
             self._uploads[upload].waiters.append(waiter)
@@ -160,11 +160,10 @@ class Mixer:
         self._is_failing = False
 
     async def deliver(self, upload: str, body: bytes) -> LineAnswer:
-        """Hold an encoded upload until the collector has responded to it, and return the response.
+        """Hold an encoded upload until the collector has responded, and return the response.
 
         Raises:
-            CollectorUnavailableError: if the collector did not respond in time. It is safe to send
-                the upload again.
+            CollectorUnavailableError: if the collector did not respond in time. A retry is safe.
         """
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[LineAnswer] = loop.create_future()
@@ -216,8 +215,8 @@ class Mixer:
     async def _send(self, uploads: list[_Held]) -> None:
         """Send a batch once a thread is free, and pass the responses to all waiters.
 
-        An upload is left out if its device has stopped waiting. The device sends it again later.
-        Otherwise, the relay would hold more and more uploads while a collector hangs.
+        An upload is left out if its device has stopped waiting, because the device will send it
+        again. Otherwise, the relay would hold more and more uploads while a collector hangs.
         """
         async with self._idle_threads:
             waited_for = [upload for upload in uploads if _waiters([upload])]

@@ -25,10 +25,7 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""The number of connections in addition to those of held uploads.
-
-They are for arriving bodies (see `Arrivals`), for refused uploads, and for health checks.
-"""
+"""The number of connections for arriving bodies, refused uploads and health checks."""
 
 SPARE_FILES = 128
 """The number of open files other than connections of devices."""
@@ -113,7 +110,7 @@ def _allow_files(needed: int) -> None:
 
 
 def _check_file(file: StopsFile) -> None:
-    """Create the file of stops if there is none, and check that it can be written.
+    """Create the file of stops if there is none, and check that the file can be written.
 
     Raises:
         ConfigError: if the file cannot be used.

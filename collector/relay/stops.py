@@ -1,16 +1,16 @@
 """The stopped metrics that a relay announces to devices, and how the relay learns of them.
 
 A *stop* is the announcement that a metric is stopped. A device that has received a stop no longer
-answers the metric. If a collector could make a relay announce a stop to only one device, the
-missing reports would reveal that device. Therefore:
+answers the metric. If only one device received a stop, the missing reports would reveal that device
+to the collector. Therefore:
 
 * The list of stops does not depend on any upload, or on the response to an upload. The relay reads
   the collector's registry at random times, and every device gets the same list.
-* A stop is announced only after the registry has listed it in every reading for a whole day. Until
-  then, the operator can withdraw the stop.
-* A stop that was announced is announced forever, even if the collector no longer lists it, so that
-  every device learns of it. The metric's ``expires`` does not end the stop, because the collector
-  controls that date.
+* A stop is announced only after the registry has listed the stop in every reading for a whole day.
+  Until then, the operator can withdraw the stop.
+* A stop that was announced is announced forever, so that every device learns of it. The collector
+  cannot withdraw the stop. The metric's ``expires``, which the collector controls, does not end the
+  stop.
 * A stop of an edition that the registry does not define is ignored. The list is never longer than
   devices accept.
 
@@ -47,7 +47,7 @@ from collector.files import whole_file
 from collector.relay.forward import CollectorUnavailableError
 
 LISTED_FOR_S: Final = 86_400
-"""How long the collector must have listed a stop before it is announced, in seconds."""
+"""How long the collector must have listed a stop before the relay announces it, in seconds."""
 
 MAX_FILE_BYTES: Final = 65_536
 """The maximum number of bytes in the file of stops. Two lists of maximum length need far less."""
@@ -64,8 +64,8 @@ class Stops:
 
     Attributes:
         handed_out: the stops that every device receives, the earliest first.
-        listed_since: for each stop that is not announced yet, the time (Unix seconds) since which
-            every reading has listed it.
+        listed_since: for each other stop, the time (Unix seconds) since which every reading has
+            listed it.
     """
 
     handed_out: tuple[MetricEdition, ...] = ()
@@ -82,7 +82,7 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return the relay's knowledge after it has announced more stops.
+        """Return the relay's knowledge after the announcement of more stops.
 
         Stops beyond the maximum length of the list are not announced.
         """
@@ -177,10 +177,7 @@ def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
 
 
 class StopsFile:
-    """The file that stores the stops. It is read and replaced as a whole.
-
-    Next to the file is an empty file with ``.lock`` added to the name.
-    """
+    """The file that stores the stops, with an empty file next to it for the lock."""
 
     def __init__(self, path: Path) -> None:
         """Store the path. Nothing is read yet."""
@@ -231,11 +228,7 @@ class StopsFile:
             ) from None
 
     def write(self, stops: Stops) -> None:
-        """Replace the file. The new content is on disk when this method returns.
-
-        Raises:
-            ConfigError: if the file cannot be written.
-        """
+        """Replace the file. The new content is on disk when this method returns."""
         with whole_file(self.path) as file:
             file.write(stops.encode())
 
@@ -262,9 +255,6 @@ class StopsReader:
             get_registry: returns the collector's registry, or raises CollectorUnavailableError.
             clock: returns Unix seconds.
             uniform: the source of random times, a function that returns a float between two others.
-
-        Raises:
-            ConfigError: if the file cannot be used.
         """
         self._file = file
         self._get_registry = get_registry

@@ -1,7 +1,7 @@
 """The script that counts an upload in one atomic step.
 
 If the store remembers the upload's id, the script counts nothing. Otherwise, the script adds the
-accepted reports to their tallies and stores the id. It does both or neither.
+accepted reports to their tallies and stores the id, both or neither.
 
 If no report of an upload is accepted, the store keeps nothing of the upload. An id expires a day
 after the last window of the counted reports has closed.
@@ -103,8 +103,8 @@ set, each entry would need four times as much memory.
 BUCKET_LEVELS = 8
 """The number of levels below the root of the tree of buckets.
 
-Every bucket can have eight buckets below it. The lowest level has space for 128 * 8**8 = 2 * 10**9
-ids.
+Every bucket can have eight buckets on the next level. The lowest level has space for 128 * 8**8 = 2
+* 10**9 ids.
 """
 
 ID_BYTES = 16
@@ -305,10 +305,7 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
 def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) -> Verdict:
     """Return the verdict on an upload that was already counted.
 
-    Args:
-        judgement: the current judgement of the upload.
-        reports: the number of reports that the upload had when it was counted.
-        counted: the indexes of the reports that were counted.
+    ``judgement`` is current. ``reports`` and ``counted`` describe the upload when it was counted.
     """
     refused = dict(judgement.refused)
     return Verdict(
@@ -318,7 +315,7 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
 
 
 def _remembered(judgement: Judgement) -> bytes:
-    """Return the bytes to store next to the id. They are empty if no report is accepted."""
+    """Return the bytes to store next to the id, or no bytes if no report is accepted."""
     if not judgement.additions:
         return b""
     refused = {index for index, _ in judgement.refused}

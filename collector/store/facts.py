@@ -2,12 +2,11 @@
 
 The *facts* are basic properties of the store, such as the number of its shards (see `keys`).
 
-The schema number changes if older versions of Hearsay would misread the stored data. It does not
-change for new keys that older versions ignore.
+The schema number changes only if older versions of Hearsay would misread the stored data.
 
-The store's name is written to every shard when a store is first used. A shard that is emptied or
-replaced later lacks the name. Once the facts say that every shard has received the name, a shard
-without the name is considered lost.
+At first use, the store's name is written to every shard. A shard that is emptied or replaced later
+lacks the name. Once the facts say that every shard has received the name, a shard without the name
+is considered lost.
 """
 
 from __future__ import annotations
@@ -115,8 +114,8 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
     """Return the name of the store that remains on the servers, or None without a name.
 
-    The name in the facts is used only if the facts also say that every shard has received it.
-    Otherwise, a collector may have mistaken the emptied servers for a new store.
+    The name in the facts is used only if every shard has received the name. Otherwise, a collector
+    may have mistaken the emptied servers for a new store.
 
     Raises:
         ConfigError: if parts of several stores remain.

@@ -68,7 +68,7 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
     """Write the store's name to every shard that has no name yet.
 
-    Another collector may do the same at the same time, because it writes the same name.
+    Another collector may write the same name at the same time.
 
     Raises:
         ConfigError: if a shard is lost or belongs to another store.
@@ -79,7 +79,7 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the name of the app to which the store belongs, or None if it is not recorded."""
+    """Return the name of the app to which the store belongs, or None if unknown."""
     return store.facts().get(APP_FIELD)
 
 
@@ -110,11 +110,11 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 
 
 def accept_lost_shards(store: Shards) -> list[str]:
-    """Make lost shards a part of the store again. They begin empty.
+    """Make lost shards a part of the store again. These shards begin empty.
 
-    Nothing is counted in a shard without the store's name. Before this function writes the name, it
-    closes all windows in the shard that are closed in the other shards. Running collectors then
-    continue without a restart.
+    Nothing is counted in a shard without the store's name. Windows that are closed in the other
+    shards are closed before the name is written. Running collectors then continue without a
+    restart.
 
     Returns:
         Descriptions of the permanently lost data, for people.

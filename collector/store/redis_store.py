@@ -66,8 +66,8 @@ class RedisStore(Shards):
     def close(self, window: Window) -> None:
         """See TallyStore.
 
-        If a shard cannot be reached, the other shards refuse further reports for the window. The
-        window counts as closed once a later call has closed it in every shard.
+        If a shard cannot be reached, the other shards refuse further reports for the window. A
+        later call then completes the closing.
         """
         # wait for the replicas even if the window was closed before: the process that closed it may
         # not have waited
@@ -99,9 +99,8 @@ class RedisStore(Shards):
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        The tallies are complete only if the iterator reaches its end. Do not show them to readers.
-        Two states of a tally reveal the reports that arrived in between. Readers get
-        `open_snapshot`.
+        The tallies are complete only if the iterator reaches its end. Two states of a tally reveal
+        the reports that arrived in between. Therefore readers get `open_snapshot` instead.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 
@@ -137,8 +136,8 @@ class RedisStore(Shards):
         """Yield tallies, and check at the end that no failover can undo what was read.
 
         While a tally is being retired (deleted), no tally of the same metric and window is yielded.
-        The retired tally may already lack some counts. Without it, the other tallies could reveal a
-        small stratum, by comparison with an earlier reading.
+        The retired tally may already lack some counts. The other tallies alone could reveal a small
+        stratum, by comparison with an earlier reading.
 
         The names of tallies that are being retired are read after the index. A name that was
         removed from the index before that is still among these names, unless the retirement has

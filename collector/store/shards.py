@@ -1,8 +1,8 @@
-"""The shards of a store on Redis or Valkey. Sends them commands, and detects lost shards.
+"""The shards of a store on Redis or Valkey: sends commands to shards, and detects lost shards.
 
-A shard is one part of a store: keys that are always on the same server. One of these keys contains
-the store's name. In a shard that was emptied or replaced, the name is missing. Results that combine
-all shards are then incomplete, so this module checks the names.
+A shard is one part of a store: keys that are always on the same server. A key contains the store's
+name. In a shard that was emptied or replaced, the name is missing. Results that combine all shards
+are then incomplete, so this module checks the names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collector.store.store_protocol import OwnEditions
 class Logs:
     """The append-only files of all servers, including replicas.
 
-    Until a file is rewritten, it contains uploads in their order of arrival.
+    Until a rewrite, a file contains uploads in their order of arrival.
     """
 
     def __init__(self, connections: Connections, nodes: Sequence[Address]) -> None:
@@ -42,7 +42,7 @@ class Logs:
 
         Returns:
             Whether all servers that respond have begun the rewrite. False if a server is still busy
-            with an earlier rewrite. Then call this method again: it asks only these servers.
+            with an earlier rewrite. The next call then asks only these servers.
         """
         servers = self._connections.servers(self._nodes)
         due = self._waiting.intersection(servers) or servers
@@ -61,7 +61,7 @@ class Logs:
 
 
 def _is_busy(connection: Connection) -> bool:
-    """Ask a server to begin a rewrite, and return whether it is still busy with an earlier one."""
+    """Ask a server to begin a rewrite, and return whether an earlier rewrite is still running."""
     if setting(connection, "appendonly") != "yes":
         return False
     try:
@@ -118,11 +118,11 @@ class Shards:
     Every method that sends a command raises StoreUnavailableError if there is no response or the
     response is an error.
 
-    Methods with an argument ``answered`` add to it the servers that responded. The caller must then
-    pass it to `confirm`. Until `confirm` has returned, a failover may undo the data that was read.
+    The argument ``answered`` collects the servers that responded, for `confirm`. Until `confirm`
+    has returned, a failover may undo the data that was read.
 
     Attributes:
-        layout: the store's number of shards, its nodes and its name, if they are known.
+        layout: the store's number of shards, its nodes and its name, if known.
         router: finds the server that has a key.
         number_of_new: the number of shards that a new store on these servers would get.
     """
@@ -134,12 +134,9 @@ class Shards:
 
         Args:
             url: the URL of the server, or of any node of the cluster.
-            promise: how durably the store must keep a report before it is acknowledged.
+            promise: how durably the store must keep a report before an acknowledgment.
             is_cluster: whether the server is a node of a cluster.
             layout: the layout of the store, if another process has already determined it.
-
-        Raises:
-            ConfigError: if the URL is not valid.
         """
         self.layout = layout
         self._expected_name = layout.name
@@ -188,8 +185,8 @@ class Shards:
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
         """Send a command to some shards, and return their responses in order.
 
-        All shards are asked, even if one of them does not respond. Whether the shards still belong
-        to the store is not checked; `ask_own` does that.
+        All shards are asked, even after a failure. Unlike `ask_own`, this method does not check
+        whether the shards still belong to the store.
         """
         return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
@@ -220,11 +217,7 @@ class Shards:
         self.router.confirm(answered, keys.READ)
 
     def require_own(self, answered: Answered | None = None) -> None:
-        """Check that no shard is lost. The data that was read before the check is then complete.
-
-        Raises:
-            StoreUnavailableError: if a shard is lost.
-        """
+        """Check that no shard is lost. Data that was read before is then complete."""
         self._require_named(self.ask(range(self.number), _name_of, answered))
 
     def require_writable(self) -> None:
@@ -295,7 +288,7 @@ class Shards:
         """Prepare a new connection: check the store's name, and load the counting script.
 
         Raises:
-            ConfigError: if the server has another store, or an empty one.
+            ConfigError: if the server has another store, or an empty store.
             RedisError: if the server does not respond.
         """
         if self._expected_name and not _may_have_name(connection, self._expected_name):

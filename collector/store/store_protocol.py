@@ -13,13 +13,13 @@ from collector.judge import Judgement, is_due_to_close
 
 
 class CountedUpload(NamedTuple):
-    """The store's response to an upload that it has counted, now or earlier.
+    """The store's response to an upload that was counted, now or earlier.
 
     Attributes:
-        verdict: the verdict on each report. The same reports are accepted every time the upload is
+        verdict: the verdict on each report. It accepts the same reports whenever the upload is
             sent.
         is_duplicate: whether the upload's id was remembered, so that nothing was counted this time.
-            The collector itself may send an upload to the store twice if a connection breaks.
+            The collector itself may send an upload twice if a connection to the store breaks.
     """
 
     verdict: Verdict
@@ -91,8 +91,8 @@ class TallyStore(Protocol):
 
         If the id is remembered, the reports that were counted the first time are accepted, and the
         others are refused. Nothing is charged to the allowance. The judgement provides the reasons
-        for the refusals. If it would now accept a refused report, the reason makes the device send
-        the report again in another upload.
+        for the refusals. A refused report that could be counted now gets a reason that makes the
+        device send the report again in another upload.
 
         Raises:
             QuotaExceededError: if the remaining allowance is too small for the accepted reports.
@@ -111,8 +111,8 @@ class TallyStore(Protocol):
     def closed_windows(self) -> frozenset[str]:
         """Return the names of the closed windows.
 
-        This method is called every second, so it does not wait until the replicas have the data.
-        ``closed_tallies`` waits for them.
+        This method is called every second, so it does not wait for the replicas. ``closed_tallies``
+        does.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
@@ -127,8 +127,8 @@ class TallyStore(Protocol):
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the tallies of closed windows, sorted by metric, edition and window.
 
-        The tallies are complete and final only if the iterator reaches its end. An error about a
-        lost part of them may follow the last tally.
+        The tallies are complete and final only if the iterator reaches its end. An error may follow
+        the last tally.
         """
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
@@ -146,12 +146,12 @@ class TallyStore(Protocol):
     def own_editions(self) -> OwnEditions:
         """Return the store's record of all editions that its collectors have ever accepted.
 
-        Call this method after reading tallies. An edition is recorded before its first report is
-        counted, so the result contains the editions of all these tallies.
+        Call this method after reading tallies. The editions of these tallies are then in the
+        record, because an edition is recorded before its first report is counted.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Record editions permanently. Call this before any of their reports is counted."""
+        """Record editions permanently, before any of their reports is counted."""
 
     def require_writable(self) -> None:
         """Check that at least one server can count uploads now, without changing anything."""

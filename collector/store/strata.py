@@ -1,20 +1,19 @@
 """Merges ("folds") small strata into a metric's "others" before anybody reads tallies.
 
-The "others" of a metric are the reports of its own edition, and of all strata that are folded into
-it. A stratum with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a small
-stratum, or compute it as the difference between two readings:
+The "others" of a metric are the reports of its own edition, and of all folded strata. A stratum
+with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a small stratum, or
+compute it as the difference between two readings:
 
 * While a window is open, all strata of a metric are folded. Otherwise, a stratum would get its own
-  tally once it is no longer small. The snapshots before and after would reveal its tally while it
-  was small.
-* When a window has closed, its tallies no longer change, so they are always folded the same way.
+  tally after growing beyond the limit. The snapshots before and after would reveal the tally of the
+  small stratum.
+* When a window has closed, its tallies no longer change. They are always folded the same way.
 * If the others have fewer than `LEAST_REPORTS` reports, the next smallest strata are also folded,
-  until the others have enough reports or no strata are left. Otherwise, the others could consist of
-  one small stratum.
+  until the others have enough reports. Otherwise, the others could consist of one small stratum.
 * Before the first report is counted, the store remembers which editions are strata of one metric.
   These editions are folded even if the registry no longer lists them.
-* An edition that neither the store nor the registry lists may be a small stratum. If a window has a
-  tally of such an edition, no tally of its metric is shown for that window.
+* An edition that neither the store nor the registry lists may be a small stratum. A window with a
+  tally of this edition shows no tally of the metric.
 """
 
 from __future__ import annotations
