@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
@@ -136,7 +136,7 @@ def relay_families(
         (clock_ns() - since_ns) / 1e9 if since_ns else 0.0,
     )
     yield _build()
-    yield from process_families({"main": os.getpid()} | worker_processes(shared_counters))
+    yield from process_families(shared_counters)
 
 
 def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric]:
@@ -151,7 +151,7 @@ def families(shared_counters: SharedCounters, health: Health) -> Iterator[Metric
     )
     yield _latency(totals)
     yield from _gauges(health)
-    yield from process_families({"main": os.getpid()} | worker_processes(shared_counters))
+    yield from process_families(shared_counters)
 
 
 def _counters(table: Iterable[tuple[str, str, str, str]], totals: Totals) -> Iterator[Metric]:
@@ -213,18 +213,14 @@ def _build() -> Metric:
     return build
 
 
-def worker_processes(shared_counters: SharedCounters) -> dict[str, int]:
-    """Return each worker's process id by name. A replacement has the same name."""
-    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
-
-
-def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
-    """Yield the ``process_*`` metrics of processes, each labeled with the process's name.
+def process_families(shared_counters: SharedCounters) -> Iterator[Metric]:
+    """Yield the ``process_*`` metrics of all processes, labeled with the process's name.
 
     Processes that have ended have no metrics. On systems without ``/proc``, no process has any.
     """
+    workers = {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
     families: dict[str, Metric] = {}
-    for name, pid in processes.items():
+    for name, pid in ({"main": os.getpid()} | workers).items():
         for family in ProcessCollector(pid=partial(int, pid), registry=None).collect():
             known = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
             for sample in family.samples:

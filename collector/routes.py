@@ -25,7 +25,6 @@ from collector.live_config import Served
 from collector.store.store_protocol import (
     CountedUpload,
     Outcome,
-    Snapshot,
     StoredTally,
     TallyStore,
     close_due_windows,
@@ -128,7 +127,13 @@ def get_tallies() -> Response:
     closed = service.store.closed_windows()
     tallies, headers = service.store.closed_tallies(closed), dict[str, str]()
     if preliminary:
-        snapshot = _snapshot(service, closed)
+        snapshot = look_at_open_windows(
+            service.store,
+            closed,
+            now_s=service.clock(),
+            interval_s=service.snapshot_interval_s,
+            grace_s=service.grace_s,
+        )
         tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
     # All tallies are read before the first byte is sent. If the store fails meanwhile, the client
     # must get an error instead of fewer tallies.
@@ -161,16 +166,6 @@ def _judging(service: Service, served: Served, key: AccessKey | None) -> Callabl
         grace_s=service.grace_s,
         once=served.once,
         allowance=None if key is None else key.allowance(now_s),
-    )
-
-
-def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
-    return look_at_open_windows(
-        service.store,
-        closed,
-        now_s=service.clock(),
-        interval_s=service.snapshot_interval_s,
-        grace_s=service.grace_s,
     )
 
 

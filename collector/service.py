@@ -217,7 +217,9 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.ask_servers(memory_of))
     look_at_clocks = ClockWatch(lambda: store.ask_servers(clock_ahead_s))
-    open_reports = _open_reports(config, store)
+    open_reports: Callable[[], Mapping[tuple[str, str], int]] = dict
+    if config.metrics_bind is not None:
+        open_reports = OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
     counts = new_shared_counters()
     look_at_own_clock = OwnClockWatch(lambda: WindowVerdicts.from_totals(Totals(counts)))
 
@@ -240,13 +242,6 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
         finally:
             reloader.stop()
             maintenance.stop()
-
-
-def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Mapping[tuple[str, str], int]]:
-    """Return a function that counts the reports in open windows, for the metrics."""
-    if config.metrics_bind is None:
-        return dict
-    return OpenReports(store, grace_s=config.grace_s, interval_s=config.snapshot_interval_s)
 
 
 @contextlib.contextmanager
