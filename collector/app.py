@@ -131,7 +131,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the response headers that depend on the collector's state and on the client."""
     headers = []
-    if served.registry.stopped:  # all responses, even to failed requests, list the stopped questions
+    if served.registry.stopped:  # all responses, even to failed requests, list the stopped metrics
         headers += [(STOPPED, encode_stopped(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
     if not origins:
         return headers

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,24 +83,25 @@ class CheckResult(NamedTuple):
     text: str
 
 
+ok, warning, failed = (partial(CheckResult, level) for level in Level)
+
+
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
     """Yield the results for an access file. Its metrics should be in the registry, if given."""
     try:
         access = load_access(path)
     except ConfigError as error:
-        yield from (CheckResult(Level.FAILED, "keys", problem) for problem in str(error).splitlines())
+        yield from (failed("keys", problem) for problem in str(error).splitlines())
         return
     roles = Counter(key.role for key in access.keys)
-    yield CheckResult(Level.OK, "keys", ", ".join(f"{roles[role]} {role}" for role in Role))
+    yield ok("keys", ", ".join(f"{roles[role]} {role}" for role in Role))
     if access.uploads_are_open:
-        yield CheckResult(Level.OK, "keys", 'anyone may report: uploads = "open"')
+        yield ok("keys", 'anyone may report: uploads = "open"')
     elif not roles[Role.UPLOAD]:
         text = 'only relays may report: uploads = "keys", and there is no upload key'
-        yield CheckResult(Level.OK if roles[Role.RELAY] else Level.WARNING, "keys", text)
+        yield (ok if roles[Role.RELAY] else warning)("keys", text)
     if not roles[Role.READ]:
-        yield CheckResult(
-            Level.WARNING, "keys", "no key may read tallies: create one with hearsay-collector key NAME --role read"
-        )
+        yield warning("keys", "no key may read tallies: create one with hearsay-collector key NAME --role read")
     if registry is not None:
         yield from _unknown_metrics(access, registry)
 
@@ -108,7 +110,7 @@ def _unknown_metrics(access: Access, registry: Registry) -> Iterator[CheckResult
     for key in access.keys:
         for metric in sorted((key.metrics or frozenset()) - registry.metrics.keys()):
             text = f"{key.name} may read {metric}, which the registry does not define: correct or remove this metric"
-            yield CheckResult(Level.WARNING, "keys", text)
+            yield warning("keys", text)
 
 
 MEANING: Mapping[Durability | None, str] = {
@@ -122,18 +124,14 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     try:
         registry = history.read(path)
     except RegistryError as error:
-        return None, [CheckResult(Level.FAILED, "registry", problem) for problem in str(error).splitlines()]
+        return None, [failed("registry", problem) for problem in str(error).splitlines()]
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
     results = [
-        CheckResult(Level.OK, "registry", f"{plural(len(registry.metrics), 'question')} of {registry.app}"),
-        CheckResult(
-            Level.OK,
-            "channels",
-            f"all probabilities can be computed; the largest tally has {largest:,} symbols",
-        ),
+        ok("registry", f"{plural(len(registry.metrics), 'question')} of {registry.app}"),
+        ok("channels", f"all probabilities can be computed; the largest tally has {largest:,} symbols"),
     ]
     results += [
-        CheckResult(Level.WARNING, "registry", sentence)
+        warning("registry", sentence)
         for sentence in (*registry.objections(today), *registry.neglected(today), *history.unknown_stops(registry))
     ]
     return registry, results
@@ -148,8 +146,8 @@ def check_store(
     """
     try:
         store.require_promise()
-        yield CheckResult(Level.OK, "store", _server_summary(store.ask_servers(_server)))
-        yield CheckResult(Level.OK, "promise", f"an acknowledged upload is {MEANING[promise.durability]}")
+        yield ok("store", _server_summary(store.ask_servers(_server)))
+        yield ok("promise", f"an acknowledged upload is {MEANING[promise.durability]}")
         yield _written(store)
         yield from map(_memory, store.ask_servers(memory_of))
         yield _clocks(farthest(store.ask_servers(clock_ahead_s)))
@@ -157,15 +155,15 @@ def check_store(
             yield check_tally_memory(_tally_memory(store, registry), store.ask_servers(free_bytes))
         for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
             value, consequence = FORGETFUL[name]
-            yield CheckResult(Level.WARNING, "privacy", f"set {name} {value} on the server: {consequence}")
+            yield warning("privacy", f"set {name} {value} on the server: {consequence}")
         if store.logs().log_rewrite_failed():
             text = "the last rewrite of an append-only file failed: check the disk's free space and the server's log"
-            yield CheckResult(Level.WARNING, "log", text)
+            yield warning("log", text)
         yield from _content(store, registry, grace_s)
     except ConfigError as error:
-        yield CheckResult(Level.FAILED, "promise", str(error))
+        yield failed("promise", str(error))
     except StoreUnavailableError as error:
-        yield CheckResult(Level.FAILED, "store", str(error))
+        yield failed("store", str(error))
 
 
 def _written(store: Shards) -> CheckResult:
@@ -173,7 +171,7 @@ def _written(store: Shards) -> CheckResult:
     numbers = range(store.number_of_new)
     store.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
     store.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
-    return CheckResult(Level.OK, "write", "the store accepted a write")
+    return ok("write", "the store accepted a write")
 
 
 def check_data_dir(data_dir: Path) -> CheckResult:
@@ -183,8 +181,8 @@ def check_data_dir(data_dir: Path) -> CheckResult:
             require_trusted(data_dir)
         require_writable(data_dir)
     except ConfigError as error:
-        return CheckResult(Level.FAILED, "data", str(error))
-    return CheckResult(Level.OK, "data", f"{data_dir} is writable for this user, and not for everyone")
+        return failed("data", str(error))
+    return ok("data", f"{data_dir} is writable for this user, and not for everyone")
 
 
 def check_disk(data_dir: Path) -> CheckResult:
@@ -195,8 +193,8 @@ def check_disk(data_dir: Path) -> CheckResult:
     has_room = free_bytes >= 2 * used_bytes + LEAST_FREE_BYTES
     text = f"{in_units(free_bytes)} are free on the disk of {data_dir}; the store uses {in_units(used_bytes)}"
     if has_room:
-        return CheckResult(Level.OK, "disk", text)
-    return CheckResult(Level.WARNING, "disk", f"{text}: free twice the store's size plus {in_units(LEAST_FREE_BYTES)}")
+        return ok("disk", text)
+    return warning("disk", f"{text}: free twice the store's size plus {in_units(LEAST_FREE_BYTES)}")
 
 
 def _server(connection: Connection) -> tuple[str, str]:
@@ -219,12 +217,10 @@ def _not_forgetful(connection: Connection) -> set[str]:
 def _memory(used: Memory) -> CheckResult:
     """Check whether a server has enough free memory."""
     if used.part >= FULL:
-        return CheckResult(
-            Level.FAILED, "memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies"
-        )
+        return failed("memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies")
     if used.part >= NEARLY_FULL:
-        return CheckResult(Level.WARNING, "memory", f"{used}: give the server more memory before it is full")
-    return CheckResult(Level.OK, "memory", str(used))
+        return warning("memory", f"{used}: give the server more memory before it is full")
+    return ok("memory", str(used))
 
 
 def _clocks(ahead_s: float) -> CheckResult:
@@ -233,17 +229,15 @@ def _clocks(ahead_s: float) -> CheckResult:
     ``ahead_s`` is the largest difference. A negative difference means that a server is behind.
     """
     if abs(ahead_s) >= APART_S:
-        return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
-    return CheckResult(
-        Level.OK, "clocks", "the clocks of the store's servers and of this machine differ by less than a minute"
-    )
+        return warning("clocks", describe(ahead_s))
+    return ok("clocks", "the clocks of the store's servers and of this machine differ by less than a minute")
 
 
 def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
     """Check whether one more window of every metric fits into the servers' free memory (bytes)."""
     if needed.needed_bytes > sum(free):
-        return CheckResult(Level.FAILED, "room", needed.lack(sum(free), "are free"))
-    return CheckResult(Level.OK, "room", str(needed))
+        return failed("room", needed.lack(sum(free), "are free"))
+    return ok("room", str(needed))
 
 
 def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
@@ -264,31 +258,29 @@ def _content(store: RedisStore, registry: Registry | None, grace_s: int) -> Iter
         require_facts(facts, named)
         if SHARDS_FIELD not in facts:
             # the schema is written first, and the first start may have been interrupted after that
-            yield CheckResult(Level.OK, "schema", "the store is new")
+            yield ok("schema", "the store is new")
             return
         require_usable(facts)
         store.adopt(facts)
         shards_to_name(facts, store.names(store.number))
     except ConfigError as error:
-        yield CheckResult(Level.FAILED, "schema", str(error))
+        yield failed("schema", str(error))
         return
-    yield CheckResult(
-        Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}"
-    )
+    yield ok("schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}")
     if NAMED_FIELD not in facts:
         text = (
             "the loss of a shard would go unnoticed until a collector starts and writes the store's name to the shards"
         )
-        yield CheckResult(Level.WARNING, "shards", text)
+        yield warning("shards", text)
     try:
         require_grace(store, facts, grace_s)
     except ConfigError as error:
-        yield CheckResult(Level.FAILED, "grace", str(error))
+        yield failed("grace", str(error))
     if registry is not None:
         try:
             require_app(facts.get(APP_FIELD), registry.app)
         except ConfigError as error:
-            yield CheckResult(Level.FAILED, "app", str(error))
+            yield failed("app", str(error))
         yield from _editions(store, registry, grace_s)
 
 
@@ -297,16 +289,13 @@ def _editions(store: RedisStore, registry: Registry, grace_s: int) -> Iterator[C
     counted = {name.rpartition(":")[0] for name in store.index()}
     lost = lost_editions(store, registry, now_s=time.time(), grace_s=grace_s)
     if lost:
-        yield CheckResult(Level.FAILED, "editions", f"{lost_words(lost)}; no collector starts on this store")
+        yield failed("editions", f"{lost_words(lost)}; no collector starts on this store")
     for metric, edition in (name.split(":") for name in sorted(counted - known - set(lost))):
-        yield CheckResult(
-            Level.WARNING,
-            "editions",
-            (
-                f"the store has closed tallies of {metric} in edition {edition}, which is in neither the registry "
-                "nor its history: to read them, use a registry or history that contains this edition"
-            ),
+        text = (
+            f"the store has closed tallies of {metric} in edition {edition}, which is in neither the registry "
+            "nor its history: to read them, use a registry or history that contains this edition"
         )
+        yield warning("editions", text)
     if counted <= known:
         tallied = f"the store has tallies of {plural(len(counted), 'question edition')}"
-        yield CheckResult(Level.OK, "editions", f"{tallied}; the registry or its history contains each of them")
+        yield ok("editions", f"{tallied}; the registry or its history contains each of them")

@@ -24,6 +24,8 @@ from collector.check import (
     check_registry,
     check_store,
     check_tally_memory,
+    failed,
+    ok,
 )
 from collector.commands.options import (
     embedded_url,
@@ -58,11 +60,12 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 Co
     config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
     registry, registry_results = check_registry(config.registry, datetime.now(UTC).date())
     access_results = () if access_file is None else check_access(access_file, registry)
-    failed = False
+    status = ExitStatus.DONE
     for result in chain(registry_results, access_results, _store(config, registry)):
         click.echo(f"{result.level:<8}{result.subject}: {result.text}")
-        failed = failed or result.level is Level.FAILED
-    sys.exit(ExitStatus.FAILED if failed else ExitStatus.DONE)
+        if result.level is Level.FAILED:
+            status = ExitStatus.FAILED
+    sys.exit(status)
 
 
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
@@ -84,7 +87,7 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
             url = config.redis_url or embedded_url(config.data_dir, stack, memory_bytes=memory_bytes)
             store = RedisStore(url, config.promise, is_cluster=config.is_cluster)
         except ConfigError as error:
-            yield CheckResult(Level.FAILED, "store", str(error))
+            yield failed("store", str(error))
             return
         stack.callback(store.disconnect)
         yield from check_store(store, config.promise, registry, config.grace_s)
@@ -94,6 +97,6 @@ def _new_store(data_dir: Path) -> CheckResult:
     try:
         program = server_program()
     except ConfigError as error:
-        return CheckResult(Level.FAILED, "store", str(error))
+        return failed("store", str(error))
     text = f"there is no store in {data_dir} yet; serve creates it, with {Path(program).name}"
-    return CheckResult(Level.OK, "store", text)
+    return ok("store", text)
