@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from collector.backup.lines import (
-    BackupError,
-    BackupLine,
-    Bucket,
-    ClosedWindows,
-    Editions,
-    End,
-    TallyLine,
-    encode,
-)
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, TallyLine, encode
 from collector.backup.store_reader import ShardCut, StoreReader
 
 

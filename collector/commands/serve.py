@@ -102,13 +102,7 @@ def serve(
     token = read_secret(TOKEN_VARIABLE, read_token_file)
     is_new = token is None and settings["access_file"] is None
     token = new_secret() if is_new else token
-    config = CollectorConfig(
-        host=host,
-        port=port,
-        read_token=token,
-        metrics_bind=metrics,
-        **settings,
-    )
+    config = CollectorConfig(host=host, port=port, read_token=token, metrics_bind=metrics, **settings)
     if is_new:
         click.echo(f"{TOKEN_VARIABLE} is not set; the read token for this run is: {token}", err=True)
     run(config)

@@ -11,12 +11,7 @@ from typing import Any
 import click
 
 from client_sdk.protocol.window import Window
-from collector.commands.options import (
-    examples,
-    open_store,
-    store_options,
-    window_of,
-)
+from collector.commands.options import examples, open_store, store_options, window_of
 from collector.errors import ConfigError, StoreUnavailableError, plural
 from collector.retention import RedisRetirement, TallyName, before
 from collector.store.redis_store import RedisStore
@@ -117,12 +112,7 @@ def is_terminal() -> bool:
     epilog=examples("hearsay-collector store retire --before 2026-01-01 --dry-run"),
 )
 @click.option(
-    "--before",
-    "first_kept",
-    required=True,
-    metavar="WINDOW",
-    callback=window_of,
-    help="The first window to keep.",
+    "--before", "first_kept", required=True, metavar="WINDOW", callback=window_of, help="The first window to keep."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @store_options

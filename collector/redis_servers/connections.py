@@ -55,12 +55,7 @@ class Connections:
     """Opens connections to a store's servers, and keeps one for each thread and server."""
 
     def __init__(
-        self,
-        url: str,
-        promise: Promise,
-        *,
-        is_cluster: bool,
-        set_up: Callable[[Connection], None] = lambda _: None,
+        self, url: str, promise: Promise, *, is_cluster: bool, set_up: Callable[[Connection], None] = lambda _: None
     ) -> None:
         """Store the server's URL. Nothing is sent before the first use.
 
@@ -282,11 +277,7 @@ def _pool_of(url: str) -> redis.ConnectionPool:
     require_url(url)
     try:
         return redis.ConnectionPool.from_url(
-            url,
-            socket_connect_timeout=CONNECT_TIMEOUT_S,
-            socket_timeout=ANSWER_TIMEOUT_S,
-            client_name=None,
-            protocol=2,
+            url, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=ANSWER_TIMEOUT_S, client_name=None, protocol=2
         )
     except ValueError:  # the URL is not shown: split in the wrong places, it may reveal a password
         raise ConfigError(NO_URL) from None

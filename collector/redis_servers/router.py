@@ -11,14 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from redis.exceptions import (
-    AskError,
-    ClusterDownError,
-    MovedError,
-    RedisError,
-    ResponseError,
-    TryAgainError,
-)
+from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError, ResponseError, TryAgainError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreUnavailableError, plural

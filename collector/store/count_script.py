@@ -309,8 +309,7 @@ def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) 
     """
     refused = dict(judgement.refused)
     return Verdict(
-        reports,
-        tuple((index, refused.get(index, COUNTABLE_NOW)) for index in range(reports) if index not in counted),
+        reports, tuple((index, refused.get(index, COUNTABLE_NOW)) for index in range(reports) if index not in counted)
     )
 
 
