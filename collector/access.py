@@ -47,14 +47,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """A key, which gives permissions to everyone who knows its secret.
+    """A key. Everyone who knows its secret has the key's permissions.
 
     Attributes:
         name: the holder's name. Several keys may have the same name.
         digest: the SHA-256 digest of the secret, 32 bytes.
         quota: the number of reports per UTC day that all ``upload`` and ``relay`` keys with this
             name may send together. None for no limit.
-        metrics: the metrics whose tallies a ``read`` key may read. None for all metrics.
+        metrics: the metrics that a ``read`` key may read. None for all metrics.
         preliminary: whether a ``read`` key may read tallies of open windows.
     """
 

@@ -207,7 +207,7 @@ def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGI
 
 
 def _complete(body: Iterable[bytes]) -> list[bytes]:
-    """Return the parts of a body as a list, which the server can send together with the headers."""
+    """Return all parts of a body, so that the server can send them together with the headers."""
     try:
         return list(body)
     finally:

@@ -100,7 +100,7 @@ OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
 RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
-"""The counters that only relays have. The last two have present values, which may decrease."""
+"""The counters that only relays have. The values of the last two may decrease."""
 
 ANSWERED, UNANSWERED = "answered", "unanswered"
 
@@ -161,7 +161,7 @@ class WorkerCounters:
             self._cells[_CELL[name, label]] += amount
 
     def put(self, name: str, value: int) -> None:
-        """Set a counter to its present value, which may be lower than before.
+        """Set a counter to its present value. The value may decrease.
 
         Only a service with one worker may call this method, because `Totals` adds up all rows.
         """

@@ -44,7 +44,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _put_on_disk(folder: Path) -> None:
-    """Sync a folder to disk, so that the renaming of a file in it is permanent."""
+    """Sync a folder to disk. The renaming of a file in the folder is then permanent."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

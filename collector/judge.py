@@ -27,8 +27,8 @@ the same verdict.
 CLOCKS_APART_S = 7 * 86_400
 """The maximum difference, in seconds, between the clocks of two collectors on one store.
 
-The store files an upload's id under one of the upload's windows, which depends on the collector's
-clock. A device may send the same upload to two collectors. To count nothing twice, the store
+The store files an upload's id under one of the upload's windows. The collector's clock determines
+the window. A device may send the same upload to two collectors. To count nothing twice, the store
 searches for the id under every window that a clock within this difference may have chosen.
 
 Searching a window takes as long as counting a report. With this limit, the store searches at most
@@ -36,7 +36,7 @@ about thirty of an upload's windows.
 """
 
 RULINGS = 4096
-"""The maximum number of cached rulings, which is enough for all metrics in all open windows."""
+"""The maximum number of cached rulings: enough for all metrics in all open windows."""
 
 
 class TallyLabel(NamedTuple):

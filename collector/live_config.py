@@ -353,5 +353,5 @@ def registry_document(registry: Registry) -> bytes:
 
 
 def _texts(integers: int | tuple[int, ...]) -> str | list[str]:
-    """Return integers as strings, which every JSON parser reads exactly."""
+    """Return integers as strings, because many JSON parsers do not read large integers exactly."""
     return [str(integer) for integer in integers] if isinstance(integers, tuple) else str(integers)

@@ -1,4 +1,4 @@
-"""Periodic work, which closes windows and makes the store rewrite its append-only file.
+"""Periodic work: closes windows, and makes the store rewrite its append-only file.
 
 Every collector does this work, even if several collectors share a store.
 """
@@ -45,8 +45,7 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites of the append-only file (14 minutes).
 
-Until a rewrite, the file shows the order of uploads. Even with delays, this lasts less than 15
-minutes.
+Until a rewrite, the file shows the order of uploads, for less than 15 minutes even with delays.
 """
 
 RETRY_INTERVAL_S = 30.0

@@ -52,7 +52,7 @@ class OwnClockWatch:
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
-        """Start without a suspicion. ``look`` returns the present numbers, which never decrease."""
+        """Start without a suspicion. ``look`` returns the present numbers."""
         self._look = look
         self._start = WindowVerdicts(0, 0, 0)
         self._is_suspected = False

@@ -12,7 +12,7 @@ OLDEST_VERSION = (7, 0)
 """The minimum version of Redis, because EXPIREAT has the options NX and GT since this version."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""The minimum version for replicated acknowledgements and for clusters, which need WAITAOF."""
+"""The minimum version for replicas and clusters. Earlier versions lack WAITAOF."""
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}
 """With this setting, a full store refuses writes instead of deleting keys.
@@ -75,8 +75,8 @@ def _why(wrong: Mapping[str, str]) -> str:
 class Durability(StrEnum):
     """The places where counted reports are stored before their upload is acknowledged.
 
-    ``fsync``: the store's disk. ``replicated``: also the disks of replicas, so that no report is
-    lost if a server is lost.
+    ``fsync``: the store's disk. ``replicated``: also the disks of replicas. No report is then lost
+    if a server is lost.
     """
 
     FSYNC = "fsync"

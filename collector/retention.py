@@ -129,9 +129,9 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire the tallies that are due, unless less than an hour has passed since the last time.
+        """Retire the tallies that are due, at most once an hour.
 
-        A failure is repeated at least RETRY_INTERVAL_S later.
+        After a failure, try again RETRY_INTERVAL_S later.
         """
         now_s = self._clock()
         # if the next time is more than an hour ahead, the clock was set back: do not wait
@@ -168,7 +168,7 @@ class RedisRetirement:
         return frozenset(TallyName(*name.split(":")) for name in self._store.index())
 
     def begun(self) -> frozenset[TallyName]:
-        """Return the tallies of interrupted retirements, which the next retirement finishes."""
+        """Return the tallies of interrupted retirements. The next retirement finishes these."""
         return frozenset(TallyName(*name.split(":")) for name in self._all_going())
 
     def retire(self, names: Collection[TallyName]) -> None:

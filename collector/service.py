@@ -47,13 +47,13 @@ _log = logging.getLogger(__name__)
 WORKER_STOP_S = 10
 """How long a worker may take to finish its requests, in seconds.
 
-This is more than the time limit for one response of the store.
+The time limit for one response of the store is shorter.
 """
 
 MAX_CONNECTIONS = 512
 """The maximum number of a worker's connections. Further connections wait in the kernel.
 
-This is half of the number of open files that many systems allow a process.
+Many systems allow a process twice this number of open files.
 """
 
 

@@ -56,8 +56,8 @@ class _Server(MPServer):
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.
 
-        This handler may interrupt the main thread at any step. Waking the loop needs a lock, which
-        the interrupted code may hold. If the handler itself waited for the lock, it would wait
+        This handler may interrupt the main thread at any step. Waking the loop needs a lock. The
+        interrupted code may hold this lock, so a handler that waits for the lock could wait
         forever.
         """
         self.interrupt_signal = True
@@ -170,8 +170,8 @@ def require_free_address(address: str, port: int) -> None:
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
     """Print or log a line as soon as the service reports that it is ready.
 
-    systemd is notified as soon as the service responds at all. If the store is full or unavailable,
-    the service is not ready, but systemd must not restart it for this reason.
+    systemd is notified of the first response. If the store is full or unavailable, the service is
+    not ready, but systemd must not restart it for this reason.
 
     ``words`` follow the address in the line. The format TEXT prints the line on standard output,
     and JSON logs it.

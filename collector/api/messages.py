@@ -83,7 +83,7 @@ def too_large(limit: int) -> ProblemError:
 
 
 def _read(stream: BinaryIO, limit: int) -> bytes:
-    """Read up to ``limit`` bytes. A single read may return fewer bytes than are left."""
+    """Read up to ``limit`` bytes. A single read may stop early."""
     body = stream.read(limit)
     while len(body) < limit and (part := stream.read(limit - len(body))):
         body += part

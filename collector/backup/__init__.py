@@ -1,13 +1,14 @@
-"""Backups of a store, which can be restored into an empty store.
+"""Backups of a store. A backup can be restored into an empty store.
 
 A backup is NDJSON. `lines` defines the format, `store_reader` reads a store, and `store_filler`
 fills a store. The store may count during an export. The backup then has these properties:
 
-* The backup contains each shard's state at one instant, the shard's *cut*. An upload belongs to one
-  shard, so the backup contains either the upload's id and all its counts, or neither.
+* A shard's *cut* is its state at one instant. The backup contains the cut of every shard. An upload
+  belongs to one shard, so the backup contains either the upload's id and all its counts, or
+  neither.
 * Different shards have different cuts. In the backup, a window is closed if it was closed at every
   cut. The tallies of closed windows are final.
 * Uploads that were acknowledged after their shard's cut are not in the backup. Restoring the backup
-  loses them.
+  loses these uploads.
 * A device may resend an upload to the restored store. No upload is counted twice.
 """

@@ -1,4 +1,4 @@
-"""The lines of a backup, which are tagged records that msgspec writes as JSON.
+"""The lines of a backup. msgspec writes each line as JSON, with a tag for its kind.
 
 Lines are parsed strictly. Change FORMAT if the meaning of a line changes.
 """
@@ -24,7 +24,7 @@ MOST_SYMBOLS: Final = MAX_GEOMETRY_SYMBOLS
 """The maximum number of symbols of any channel."""
 
 MOST_SHARDS: Final = 2**14
-"""The maximum number of shards, which is the number of slots of a cluster."""
+"""The maximum number of shards. A cluster has this many slots."""
 
 MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""

@@ -29,7 +29,10 @@ from collector.backup.store_filler import Demand, StoreFiller
 from collector.store.store_protocol import OwnEditions
 
 IDS_AT_ONCE = 2**19
-"""The number of uploads that are written together. Fewer would cause many small writes."""
+"""The number of remembered uploads that are grouped by shard and written together.
+
+A smaller number would cause many small writes.
+"""
 
 MADE_UP = (
     "the file was changed, or comes from another store: take the backup again, or import another one. "

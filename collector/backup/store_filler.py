@@ -137,7 +137,7 @@ class StoreFiller:
     """
 
     def __init__(self, store: Shards) -> None:
-        """Remember the store to fill, which must be prepared."""
+        """Remember the store to fill. The store must be prepared."""
         self.store = store
         self._reader = StoreReader(store)
 
@@ -233,7 +233,7 @@ def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counts of a tally as bytes, 64 bits for each count.
 
     The bytes end with the highest reported symbol and, if there is a next symbol, with a count of
-    0. A collector never writes this 0, which therefore marks a restored tally.
+    0. A collector never writes this 0, so the 0 marks a restored tally.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():

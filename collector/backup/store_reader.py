@@ -107,7 +107,7 @@ class StoreReader:
     """
 
     def __init__(self, store: Shards) -> None:
-        """Remember the store to read, which must be prepared."""
+        """Remember the store to read. The store must be prepared."""
         self.store = store
 
     def header(self, app: str | None) -> Header:
@@ -145,8 +145,9 @@ class StoreReader:
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
         """Return a shard's content at one instant, without unchanged known buckets.
 
-        The server counts nothing in this step, which is short because these buckets are left out.
-        ``known`` contains the state of each bucket that `buckets` has yielded, by the bucket's key.
+        The server counts nothing in this step. The step is short because these buckets are left
+        out. ``known`` contains the state of each bucket that `buckets` has yielded, by the bucket's
+        key.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self.store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)

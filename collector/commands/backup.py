@@ -159,7 +159,7 @@ def _is_backup(head: bytes) -> bool:
 
 
 def _require_same(what: str, owner: str | None, served: str | None) -> None:
-    """Refuse a store or a backup that belongs to another app than the registry.
+    """Refuse a store or a backup unless it belongs to the registry's app.
 
     ``what`` is "the store" or "the backup". An unknown app is None.
     """

@@ -191,7 +191,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return the message for a file with fewer bytes than were acknowledged (``noted``)."""
+    """Return the message for a file that has lost some of its acknowledged bytes (``noted``)."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 

@@ -42,7 +42,7 @@ PROBE_BYTES = 4096
 """The size of a test file. A full disk has no space for this block."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The minimum free space, in bytes. A store that starts writes less than this."""
+"""The minimum free space, in bytes. Starting a store needs less space."""
 
 ADDRESS_FILE = "store.address"
 

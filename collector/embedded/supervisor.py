@@ -24,7 +24,7 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""The longest wait between two starts, in seconds. Each wait is longer than the previous one."""
+"""The longest wait between two starts, in seconds. Each wait doubles the previous wait."""
 
 STEADY_AFTER_S = 60.0
 """After running for this many seconds, a store restarts quickly again."""
@@ -119,7 +119,7 @@ def main() -> int:
     """Run the guardian with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``.
 
     LIFELINE and LOCK are the numbers of open files. RUNTIME_DIR is the folder of the store's
-    socket, which the guardian removes at its end. COMMAND starts the store.
+    socket. The guardian removes this folder at its end. COMMAND starts the store.
     """
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
     os.umask(0o077)  # nobody else may read the append-only file, which shows the order of uploads

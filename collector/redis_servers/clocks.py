@@ -15,7 +15,7 @@ from collector.redis_servers.server import ask
 APART_S = 60.0
 """The smallest difference between two clocks, in seconds, for which a warning is logged.
 
-Synchronized clocks differ by less than a second. A collector that is more than ten minutes behind
+Synchronized clocks differ by less than a second. A collector whose clock is over ten minutes behind
 refuses reports for windows that have just begun.
 """
 

@@ -130,7 +130,7 @@ class PackedCommand(NamedTuple):
 
     @classmethod
     def packed(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
-        """Encode a command, which is a list of words."""
+        """Encode the words of a command."""
         return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element
 
 

@@ -43,7 +43,7 @@ Measured = TypeVar("Measured")
 
 
 class _OfAThread(dict[Address, Connection]):
-    """The connections of one thread, which are closed when the thread ends."""
+    """The connections of one thread. They are closed when the thread ends."""
 
     def __del__(self) -> None:
         """Close the connections."""

@@ -104,7 +104,7 @@ class Router:
         self._copies = copies
 
     def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster, which can locate keys if other nodes are lost."""
+        """Remember nodes of the cluster. They can locate keys if other nodes are lost."""
         self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command

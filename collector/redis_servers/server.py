@@ -135,8 +135,7 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     A failed master that was replaced may also come back. The failed master then copies the data of
     the present master, and only later appears as a replica. Before the copy, nodes vote for the
     failed master only if the validity factor is 0. After the copy, the failed master may become
-    master without the writes that followed the copy. It is included as soon as the copy may have
-    begun.
+    master without the writes that followed the copy. It is included once the copy may have begun.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
@@ -206,8 +205,8 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
 
     Raises:
         TooFewCopiesError: if the server has been a replica since the connection was opened. The
-            server has then copied another server's data, which may lack the writes. The count of
-            replicated bytes would not reveal this.
+            server has then copied the data of another server. This data may lack the writes, and
+            the count of replicated bytes would not reveal the gap.
     """
     for wait_ms in COPIES_WAITS_MS:
         wait = PackedCommand.packed("", "WAITAOF", 1, copies, wait_ms).command

@@ -99,7 +99,7 @@ class Batch(Generic[Waiter]):
         return len(self._uploads) == MAX_BULK_UPLOADS
 
     def permuted(self, permute: Permute) -> list[HeldUpload[Waiter]]:
-        """Return the uploads in a random order, which reveals nothing about their arrival times."""
+        """Return the uploads in a random order, to hide their arrival times."""
         uploads = list(self._uploads.values())
         return [uploads[index] for index in permute(len(uploads))]
 

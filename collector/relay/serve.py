@@ -28,7 +28,7 @@ SPARE_CONNECTIONS = 1024
 """The number of connections for arriving bodies, refused uploads and health checks."""
 
 SPARE_FILES = 128
-"""The number of open files other than connections of devices."""
+"""The number of open files in addition to connections of devices."""
 
 
 def serve(config: RelayConfig) -> None:

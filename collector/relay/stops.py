@@ -264,7 +264,7 @@ class StopsReader:
         self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
-        """Start the thread, which reads the registry from now on. ``wait`` takes seconds."""
+        """Start the thread that reads the registry. ``wait`` waits for a number of seconds."""
         threading.Thread(target=self._run, args=(wait,), name="stops", daemon=True).start()
 
     def _run(self, wait: Callable[[float], object]) -> None:

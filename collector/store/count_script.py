@@ -33,8 +33,8 @@ BITMAP_BYTES = MAX_REPORTS // 8
 MOST_BYTES = 1 + BITMAP_BYTES
 """The maximum number of bytes that are stored next to an id.
 
-With entries of more than 64 bytes (the id and these bytes), a bucket would need four times as much
-memory.
+An id and these bytes form an entry. With entries of over 64 bytes, a bucket would need four times
+as much memory.
 """
 
 UNKNOWN = "not a record of an upload"
@@ -56,9 +56,9 @@ def pack(reports: int, counted: Sequence[int]) -> bytes:
     """Return the bytes that record which reports of an upload were counted.
 
     The first byte is the number of reports (1 to 256) minus one. If all reports were counted, no
-    bytes follow. Otherwise, the indexes of the counted reports follow, either one by one or as a
-    bitmap, whichever is shorter. For instance, if reports 0 and 2 of three reports were counted,
-    the bytes are 2, 0 and 2.
+    bytes follow. Otherwise, the indexes of the counted reports follow, one by one or as a bitmap.
+    The shorter form is used. For instance, if reports 0 and 2 of three reports were counted, the
+    bytes are 2, 0 and 2.
 
     The indexes are in ascending order, and at least one report was counted.
     """

@@ -97,7 +97,7 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
 
 
 def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> None:
-    """Refuse a store whose facts are lost, although a shard has the store's name.
+    """Refuse a store that has lost its facts, although a shard has the store's name.
 
     A new store gets its facts before its shards get the name. Therefore read the facts after the
     names of the shards.

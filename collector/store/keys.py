@@ -52,7 +52,7 @@ CHECK = "check"
 
 
 def shard_of(upload_id: str, shards: int) -> int:
-    """Return the shard of an upload, which the last 32 bits of the upload's id determine."""
+    """Return the shard of an upload. The last 32 bits of the upload's id determine the shard."""
     return int(upload_id[-8:], 16) % shards
 
 

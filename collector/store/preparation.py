@@ -29,19 +29,19 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""The number of random bytes in a store's name, so that no two stores have the same name."""
+"""The number of random bytes in a store's name: enough that names do not repeat."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
     """Check a store and its servers, and complete a store that is new.
 
-    A new store gets its schema, its number of shards, and a name, which is written to every shard.
-    A store that is opened only for reading is not changed.
+    A new store gets its schema, its number of shards, and a name. The name is written to every
+    shard. A store that is opened only for reading is not changed.
 
     Raises:
         ConfigError: if a server is too old or cannot keep the promise. Also if the store has
             another schema, contains only a part of a backup, has lost shards, or is opened for
-            reading although it was never used.
+            reading before its first use.
         StoreUnavailableError: if the store does not respond.
     """
     store.expect_any()

@@ -91,7 +91,7 @@ the sum of one part in each shard.
 EDITIONS_A_COMMAND = 1000
 """The maximum number of editions that one command records.
 
-The command is a script, which accepts only a few thousand arguments.
+The command is a script. A script accepts only a few thousand arguments.
 """
 
 
@@ -243,7 +243,7 @@ class Shards:
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def facts(self) -> dict[str, str]:
-        """Return the store's facts (see `keys.STORE`), which are empty for an unused store."""
+        """Return the store's facts (see `keys.STORE`). An unused store has no facts."""
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:
@@ -332,7 +332,7 @@ def _name_of(shard: int) -> tuple[str, str]:
 
 
 def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
-    """Return a dictionary from a server's hash, which is a list of alternating names and values."""
+    """Return a dictionary from a hash, a list in which names and values alternate."""
     return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
 
 

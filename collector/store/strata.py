@@ -30,7 +30,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import OwnEditions, StoredTally
 
 LEAST_REPORTS: Final = 100
-"""The minimum number of reports of a stratum whose tally is shown.
+"""The minimum number of reports of a stratum that is shown.
 
 With fewer reports, intervals would be useless, and people in the stratum could be recognized.
 """
@@ -62,7 +62,7 @@ def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_
 
 
 def lost_words(lost: Iterable[str]) -> str:
-    """Return the error message about reported editions that would not be counted."""
+    """Return the error message about editions that devices report, but the registry lacks."""
     return (
         f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history defines, "
         "so these reports would be refused. Add the registry of their release to the history: "

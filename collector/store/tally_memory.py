@@ -76,5 +76,5 @@ def _most_bytes(connection: Connection) -> int:
 
 
 def _memory_for_tallies(connection: Connection) -> Memory | None:
-    """Return the memory of a server, or None for a replica, which only copies its master's data."""
+    """Return the memory of a master, or None for a replica."""
     return memory_of(connection) if info(connection, "replication")["role"] == "master" else None
