@@ -215,7 +215,6 @@ def _not_forgetful(connection: Connection) -> set[str]:
 
 
 def _memory(used: Memory) -> CheckResult:
-    """Check whether a server has enough free memory."""
     if used.part >= FULL:
         return failed("memory", f"{used}; uploads will fail soon: give the server more memory, or retire tallies")
     if used.part >= NEARLY_FULL:

@@ -103,7 +103,6 @@ class CollectorConfig:
     is_trial: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot work."""
         require_ports(self.port, self.metrics_bind)
         require_option(
             (self.read_token is None) is (self.access_file is not None),

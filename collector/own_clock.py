@@ -58,7 +58,7 @@ class OwnClockWatch:
         self._is_suspected = False
 
     def __call__(self) -> bool:
-        """Check the numbers, and return whether the clock is suspected."""
+        """Return whether the clock is suspected."""
         present = self._look()
         if present.accepted > self._start.accepted:
             self._start = present

@@ -246,7 +246,6 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
 @contextlib.contextmanager
 def _metrics(config: CollectorConfig, counts: SharedCounters, health: Callable[[], Health]) -> Iterator[None]:
-    """Serve metrics until the context ends, if the operator wants metrics."""
     if config.metrics_bind is None:
         yield
         return

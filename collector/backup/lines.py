@@ -68,7 +68,6 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     format: int = FORMAT
 
     def __post_init__(self) -> None:
-        """Refuse a header of another format."""
         if self.format != FORMAT:
             raise ValueError(OTHER_FORMAT)
 
@@ -88,7 +87,6 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an upload with an invalid record of its counted reports."""
         for member in self.members:
             unpack(member[ID_BYTES:])
 
@@ -99,7 +97,6 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     windows: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse an invalid window name."""
         for window in self.windows:
             _require_window(window)
 
@@ -131,7 +128,6 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
     counts: dict[WholeNumber, Annotated[int, Meta(ge=1, le=MAX_COUNT)]]
 
     def __post_init__(self) -> None:
-        """Refuse a symbol outside the possible symbols, and an invalid window name."""
         _require_window(self.window)
         if max(self.counts, default=0) >= self.symbols:
             raise ValueError("counts contains a symbol outside the alphabet")

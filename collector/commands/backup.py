@@ -192,7 +192,6 @@ class Summary:
                 self._windows += len(windows)
 
     def __str__(self) -> str:
-        """Return the numbers in words."""
         ids, tallies = plural(self._ids, "remembered upload"), plural(self._tallies, "tally", "tallies")
         return f"{ids}, {tallies} and {plural(self._windows, 'closed window')}"
 

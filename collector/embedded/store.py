@@ -197,7 +197,6 @@ class EmbeddedStore:
         return [int(line) for line in (self._guardian.stdout.read() or b"").split()]
 
     def _log_restart(self, what: str, status: int) -> None:
-        """Count a restart and log why it was needed."""
         self.restarts += 1
         words = self._last_words()
         reason = self._disk_problem(words)

@@ -46,7 +46,6 @@ class _OfAThread(dict[Address, Connection]):
     """The connections of one thread. They are closed when the thread ends."""
 
     def __del__(self) -> None:
-        """Close the connections."""
         for connection in self.values():
             connection.close()
 

@@ -188,7 +188,6 @@ class Router:
             raise
 
     def _exchange(self, call: _Call) -> None:
-        """Send the pending requests, and process the responses."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
         try:
@@ -216,7 +215,6 @@ class Router:
 
     @staticmethod
     def _note_answered(call: _Call, address: Address, connection: Connection, batch: list[_Sent]) -> None:
-        """Record the tags of the commands that a server answered without an error."""
         tags = {call.requests[index].tag for index, _ in batch if not isinstance(call.answers[index], Exception)}
         if tags:
             call.answered.setdefault((address, connection), set()).update(tags)

@@ -208,7 +208,6 @@ class Mixer:
         self._counters.put(OLDEST_NS, left[0].at_ns if left else 0)
 
     def _count(self, outcome: str, uploads: int) -> None:
-        """Count a batch and its uploads."""
         self._counters.add(BATCHES, outcome)
         self._counters.add(RELAYED, ANSWERED if outcome == ANSWERED else UNANSWERED, uploads)
 
