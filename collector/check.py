@@ -261,11 +261,11 @@ def _content(store: RedisStore, registry: Registry | None, grace_s: int) -> Iter
             return
         require_usable(facts)
         store.adopt(facts)
-        shards_to_name(facts, store.names(store.number))
+        shards_to_name(facts, store.names(store.layout.shards))
     except ConfigError as error:
         yield failed("schema", str(error))
         return
-    yield ok("schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.number, 'shard')}")
+    yield ok("schema", f"the store has schema {facts[SCHEMA_FIELD]} and {plural(store.layout.shards, 'shard')}")
     if NAMED_FIELD not in facts:
         text = (
             "the loss of a shard would go unnoticed until a collector starts and writes the store's name to the shards"

@@ -17,7 +17,8 @@ from collector.errors import ConfigError
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` on disk if the context ends without an error.
 
-    Only the owner can read the new file. If `path` is a symbolic link, its target is replaced.
+    Only the owner can read the new file. If `path` is a symbolic link, the link remains and its
+    target is replaced.
 
     Raises:
         ConfigError: if the file cannot be written.

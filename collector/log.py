@@ -63,7 +63,7 @@ ExceptionInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackTy
 
 
 class _Formatter(logging.Formatter):
-    """Writes the type of an exception and the lines of code in its traceback, not its message."""
+    """Writes an exception's type and the lines of code in its traceback, but not its message."""
 
     converter = staticmethod(time.gmtime)
 

@@ -93,7 +93,8 @@ def serve(config: CollectorConfig) -> None:
     configure(config.log_format)
     # ignore the signal to reload the files until the workers run: the files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    served = Served(config.read_registry(), access_of(config))
+    registry, file = config.read_registry(), config.access_file
+    served = Served(registry, Access.of_token(config.read_token or "") if file is None else load_access(file))
     address = resolve(config.host)
     require_free_address(address, config.port)
     place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
@@ -119,13 +120,6 @@ def serve(config: CollectorConfig) -> None:
             workers_kill_timeout=WORKER_STOP_S,
         )
     _log.info("stopped", extra=Event.STOPPED.extra)
-
-
-def access_of(config: CollectorConfig) -> Access:
-    """Return the keys and their permissions."""
-    if config.access_file is None:
-        return Access.of_token(config.read_token or "")
-    return load_access(config.access_file)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The worker processes, with their address, start and end."""
+"""The worker processes: their address, start and end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Writes a backup of a store. Collectors may continue to count in the store in the meantime."""
+"""Writes a backup of a store. Collectors may continue to count meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 
 from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, TallyLine, encode
@@ -29,7 +29,9 @@ def backup(
         ConfigError: if slots of the cluster are moving to another server.
     """
     digest, lines = sha256(), 0
-    for line in _lines(reader, app, on_ids):
+    for line in _lines(reader, app):
+        if isinstance(line, Bucket):
+            on_ids(len(line.members))
         encoded = encode(line)
         digest.update(encoded)
         lines += 1
@@ -38,7 +40,7 @@ def backup(
     yield encode(End(lines, digest.hexdigest()))
 
 
-def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) -> Iterator[BackupLine]:
+def _lines(reader: StoreReader, app: str | None) -> Iterator[BackupLine]:
     header, servers = reader.header(app), reader.servers()
     yield header
     cuts = []
@@ -46,9 +48,9 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
         known = {}
         for stored in reader.buckets(shard):
             known[stored.key] = stored.state
-            yield from _reported([stored.bucket], on_ids)
+            yield stored.bucket
         cut = reader.cut(shard, known)
-        yield from _reported((stored.bucket for stored in cut.changed), on_ids)
+        yield from (stored.bucket for stored in cut.changed)
         cuts.append(cut)
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
     # read the editions after the cuts, so that the line contains the edition of every tally in the
@@ -57,12 +59,6 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
     yield from _tallies(reader, cuts)
     if reader.servers() != servers:
         raise BackupError("a server of the store restarted or was replaced during the export: take the backup again")
-
-
-def _reported(buckets: Iterable[Bucket], on_ids: Callable[[int], None]) -> Iterator[Bucket]:
-    for bucket in buckets:
-        on_ids(len(bucket.members))
-        yield bucket
 
 
 def _tallies(reader: StoreReader, cuts: list[ShardCut]) -> Iterator[TallyLine]:

@@ -173,7 +173,7 @@ class StoreFiller:
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
-                shard = keys.shard_of(member[:ID_BYTES].hex(), self.store.number)
+                shard = keys.shard_of(member[:ID_BYTES].hex(), self.store.layout.shards)
                 waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
@@ -186,7 +186,7 @@ class StoreFiller:
         """Close windows in every shard."""
         names = list(windows)
         for start in range(0, len(names), WINDOWS_A_COMMAND):
-            for shard in range(self.store.number):
+            for shard in range(self.store.layout.shards):
                 part = names[start : start + WINDOWS_A_COMMAND]
                 self.store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
@@ -212,7 +212,8 @@ class StoreFiller:
                 of the backup again during the import.
         """
         elsewhere = (
-            self.store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES)) for shard in range(1, self.store.number)
+            self.store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES))
+            for shard in range(1, self.store.layout.shards)
         )
         if not set(self.store.index()).issubset(tallies) or any(elsewhere):
             raise ConfigError(COUNTED_MEANWHILE)
@@ -225,7 +226,7 @@ class StoreFiller:
         return not any(
             any(self.store.run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
             or next(self._reader.buckets(shard), None)
-            for shard in range(self.store.number)
+            for shard in range(self.store.layout.shards)
         )
 
 

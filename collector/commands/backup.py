@@ -59,7 +59,7 @@ def export_store(
 
     Collectors may keep running on the store.
 
-    Protect the file as you protect the store: it shows how often each symbol was reported in open
+    Protect the file like the store. The file shows how often each symbol was reported in open
     windows.
     """
     require_option(to != STDOUT, "- is not a file name here; omit --to for standard output")
@@ -106,10 +106,10 @@ def import_store(  # noqa: PLR0913 the options by name
     is_cluster: bool,
     store_memory_bytes: int | None,
 ) -> None:
-    """Restore a backup to an empty store. No collector may be running on this store.
+    """Restore a backup to an empty store. No collector may be running on the store.
 
     The whole file and the free memory of the store are checked first. If the import is interrupted,
-    run the same command again: nothing is counted twice.
+    run the same command again. Nothing is counted twice.
     """
     require_store_memory(store_memory_bytes, redis_url)
     definitions = None if registry is None else history.read(registry)
@@ -217,7 +217,7 @@ def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> N
     """Start with the readable part of a damaged store. Missing data is lost for good.
 
     The unreadable part of an embedded store is cut off. Copy the directory first if anyone needs to
-    examine it. In a cluster, a shard whose server lost its data starts again without data.
+    examine the damage. In a cluster, lost shards start again without data.
     """
     with contextlib.ExitStack() as stack:
         losses, url = [], redis_url

@@ -122,7 +122,7 @@ class ErrorReportingGroup(click.Group):
 @click.group(cls=ErrorReportingGroup)
 @click.version_option(package_name="hearsay-ldp")
 def cli() -> None:
-    """Collect perturbed reports, and keep nothing but their tallies."""
+    """Collect perturbed reports, and store only tallies."""
 
 
 @cli.group(cls=ErrorReportingGroup, epilog=examples(f"{PROGRAM} store export --to backup.ndjson"))

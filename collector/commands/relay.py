@@ -57,11 +57,10 @@ def relay(
     key_file: Path | None,
     **settings: Any,  # noqa: ANN401 RelayConfig and the options define the types
 ) -> None:
-    """Mix uploads and forward them, so that the collector does not see any device's address.
+    """Mix and forward uploads, so that the collector does not see any device's address.
 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
-    --key-file or HEARSAY_RELAY_KEY_FILE names. The collector's access file
-    must list the key.
+    --key-file or HEARSAY_RELAY_KEY_FILE names. The collector's access file must list the key.
     """
     from collector.relay.serve import serve  # noqa: PLC0415 saves 280 ms in the other commands
 

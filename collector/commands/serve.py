@@ -88,9 +88,9 @@ def serve(
 ) -> None:
     """Run the service. The service prints one line when it is ready.
 
-    Without --access anyone may report, and the read token comes from the environment variable
-    HEARSAY_READ_TOKEN, or from a file that --read-token-file or HEARSAY_READ_TOKEN_FILE names. If
-    there is no token, the service generates a token and shows it once.
+    Without --access, anyone may report. The read token then comes from the environment variable
+    HEARSAY_READ_TOKEN, or from a file that --read-token-file or HEARSAY_READ_TOKEN_FILE names.
+    Without a token, a new token is generated and shown once.
     """
     from collector.service import serve as run  # noqa: PLC0415 saves 114 ms in the other commands
 

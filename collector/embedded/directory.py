@@ -54,7 +54,7 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow 104, of which the server uses a few."""
+"""Maximum bytes of the socket's path. Some systems allow 104, and the server uses a few."""
 
 
 def require_trusted(data_dir: Path) -> None:

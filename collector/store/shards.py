@@ -145,11 +145,6 @@ class Shards:
         self.router.learn(layout.nodes)
         self.number_of_new = CLUSTER_SHARDS if is_cluster else SHARDS
 
-    @property
-    def number(self) -> int:
-        """The number of shards that the store was created with."""
-        return self.layout.shards
-
     def disconnect(self) -> None:
         """Close this thread's connections. The next command opens new ones."""
         self._connections.drop_all()
@@ -218,7 +213,7 @@ class Shards:
 
     def require_own(self, answered: Answered | None = None) -> None:
         """Check that no shard is lost. Data that was read before is then complete."""
-        self._require_named(self.ask(range(self.number), _name_of, answered))
+        self._require_named(self.ask(range(self.layout.shards), _name_of, answered))
 
     def require_writable(self) -> None:
         """Check that at least one shard accepts writes and still belongs to the store."""
@@ -228,7 +223,7 @@ class Shards:
         refusals = {
             shard: answer for shard, answer in enumerate(answers[::2]) if isinstance(answer, StoreUnavailableError)
         }
-        if len(refusals.keys() | set(self._lost(answers[1::2]))) < self.number:
+        if len(refusals.keys() | set(self._lost(answers[1::2]))) < self.layout.shards:
             return
         if refusals:
             raise next(iter(refusals.values()))
@@ -274,7 +269,9 @@ class Shards:
         If so, counts of the tally that were read before this call are complete. A tally is removed
         from the index before its counts are deleted.
         """
-        return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
+        return any(
+            self.ask(range(self.layout.shards), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name))
+        )
 
     def ask_servers(self, metric: Callable[[Connection], Answer]) -> list[Answer]:
         """Call a function with a new connection to each server, including replicas."""
@@ -309,7 +306,7 @@ class Shards:
         """Return two commands for each shard, the given one and a query for the shard's name."""
         return [
             PackedCommand.packed(keys.prefix(shard), *words)
-            for shard in range(self.number)
+            for shard in range(self.layout.shards)
             for words in (command(shard), _name_of(shard))
         ]
 

@@ -60,7 +60,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
         ConfigError: if the tallies would not fit. The message names the remedy.
         StoreUnavailableError: if a server does not respond.
     """
-    needed, most_bytes = TallyMemory.from_registry(registry, store.number), sum(store.ask_servers(_most_bytes))
+    needed, most_bytes = TallyMemory.from_registry(registry, store.layout.shards), sum(store.ask_servers(_most_bytes))
     require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "is all that the servers may use"))
 
 
