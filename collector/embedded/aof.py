@@ -30,15 +30,8 @@ _LONGEST_LENGTH = 12
 CHUNK_BYTES = 2**20
 
 
-class ManifestEntry(NamedTuple):
-    """A file in a manifest. Its kind is BASE, INCREMENT, or another type."""
-
-    name: str
-    kind: str
-
-
-def named_in(folder: Path) -> list[ManifestEntry]:
-    """Return the files that a folder's manifest lists, in the order of writing.
+def named_in(folder: Path) -> list[tuple[str, str]]:
+    """Return the name and the type of each file in a manifest, in the order of writing.
 
     Raises:
         OSError: if there is no readable manifest.
@@ -46,7 +39,7 @@ def named_in(folder: Path) -> list[ManifestEntry]:
     lines = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
     words = [line.split() for line in lines]
     fields = [dict(zip(line[::2], line[1::2], strict=False)) for line in words]
-    return [ManifestEntry(line["file"], line.get("type", "")) for line in fields if "file" in line]
+    return [(line["file"], line.get("type", "")) for line in fields if "file" in line]
 
 
 def increments_in(folder: Path) -> list[str]:
@@ -55,7 +48,7 @@ def increments_in(folder: Path) -> list[str]:
     Raises:
         OSError: if there is no readable manifest.
     """
-    return [file.name for file in named_in(folder) if file.kind == INCREMENT]
+    return [name for name, kind in named_in(folder) if kind == INCREMENT]
 
 
 def sequence_of(increment: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError, ResponseError, TryAgainError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -44,17 +44,11 @@ See `PackedCommand` for tags.
 """
 
 
-class _Sent(NamedTuple):
-    """A command in the batch for one server.
+_Batch: TypeAlias = list[tuple[int, bool]]
+"""The commands for one server: the index of each request, and whether its slot is still moving.
 
-    Attributes:
-        place: the index of the command among the requests of the call.
-        is_asking: whether the command's slot is still moving to that server. The command ASKING
-            must then be sent first.
-    """
-
-    place: int
-    is_asking: bool
+If the slot is moving to that server, the command ASKING must be sent first.
+"""
 
 
 class _Call:
@@ -214,18 +208,18 @@ class Router:
             raise
 
     @staticmethod
-    def _note_answered(call: _Call, address: Address, connection: Connection, batch: list[_Sent]) -> None:
+    def _note_answered(call: _Call, address: Address, connection: Connection, batch: _Batch) -> None:
         tags = {call.requests[index].tag for index, _ in batch if not isinstance(call.answers[index], Exception)}
         if tags:
             call.answered.setdefault((address, connection), set()).update(tags)
 
-    def _batches(self, call: _Call) -> dict[Address, list[_Sent]]:
+    def _batches(self, call: _Call) -> dict[Address, _Batch]:
         """Return the pending requests, grouped by the next server to ask."""
-        batches: dict[Address, list[_Sent]] = {}
+        batches: dict[Address, _Batch] = {}
         for index in call.pending:
             is_asking = index in call.asking
             address = call.asking[index] if is_asking else self._home(call, call.requests[index].tag)
-            batches.setdefault(address, []).append(_Sent(index, is_asking))
+            batches.setdefault(address, []).append((index, is_asking))
         call.begin_round()
         return batches
 
@@ -240,7 +234,7 @@ class Router:
             return home
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
-    def _lose(self, call: _Call, address: Address, batch: list[_Sent], error: RedisError | ConfigError) -> None:
+    def _lose(self, call: _Call, address: Address, batch: _Batch, error: RedisError | ConfigError) -> None:
         """Forget a server that failed, and retry its requests once, perhaps at another server."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
@@ -281,7 +275,7 @@ class Router:
         call.lost.append(address)
 
 
-def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequence[_Sent]) -> None:
+def _send(connection: Connection, requests: Sequence[PackedCommand], batch: _Batch) -> None:
     """Send all commands of a batch without waiting for responses."""
     commands = []
     for place, is_asking in batch:
@@ -290,7 +284,7 @@ def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequ
     connection.send(b"".join(commands))
 
 
-def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
+def _receive(connection: Connection, batch: _Batch, copies: int) -> list[Any]:
     """Return the responses to a batch. An error about only one command is also a response.
 
     Wait until ``copies`` replicas have the batch's writes on disk. If this takes too long, every
