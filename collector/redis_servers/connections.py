@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import redis
@@ -51,7 +51,13 @@ class _OfAThread(dict[Address, Connection]):
 
 
 class Connections:
-    """Opens connections to a store's servers, and keeps one for each thread and server."""
+    """Opens connections to a store's servers, and keeps one for each thread and server.
+
+    Attributes:
+        nodes: the known nodes of the cluster. Empty for a single server.
+    """
+
+    nodes: tuple[Address, ...] = ()
 
     def __init__(
         self, url: str, promise: Promise, *, is_cluster: bool, set_up: Callable[[Connection], None] = lambda _: None
@@ -170,7 +176,7 @@ class Connections:
         host, port = error.node_addr
         return host or self._host_of(source), port
 
-    def servers(self, known: Sequence[Address]) -> list[Address]:
+    def servers(self) -> list[Address]:
         """Return the addresses of all servers of the store, replicas included.
 
         The known nodes are asked in order, and the server of the URL last.
@@ -178,7 +184,7 @@ class Connections:
         Raises:
             StoreUnavailableError: if no server responds.
         """
-        for address in known:
+        for address in self.nodes:
             with contextlib.suppress(RedisError), self.briefly(address) as connection:
                 return self._beside(connection, address)
         try:
@@ -187,26 +193,23 @@ class Connections:
         except RedisError as error:
             raise unavailable(error) from error
 
-    def ask_every_server(self, known: Sequence[Address], metric: Callable[[Connection], Answer]) -> list[Answer]:
+    def ask_every_server(self, query: Callable[[Connection], Answer]) -> list[Answer]:
         """Call a function with a new connection to each server, and return the results in order.
 
         Raises:
             StoreUnavailableError: if a server does not respond.
         """
         answers = []
-        for address in self.servers(known):
+        for address in self.servers():
             try:
                 with self.briefly(address) as connection:
-                    answers.append(metric(connection))
+                    answers.append(query(connection))
             except RedisError as error:
                 raise unavailable(error) from error
         return answers
 
-    def require_promise(self, known: Sequence[Address]) -> tuple[Address, ...]:
-        """Check that every server can keep the promise.
-
-        Returns:
-            The nodes of the cluster. Empty for a single server.
+    def require_promise(self) -> None:
+        """Check that every server can keep the promise, and find the nodes of the cluster.
 
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
@@ -214,12 +217,12 @@ class Connections:
         """
         try:
             self.open(None).close()
-            nodes = tuple(self.servers(known)) if self._is_cluster else ()
+            nodes = tuple(self.servers()) if self._is_cluster else ()
             for address in nodes:
                 self.open(address).close()
         except RedisError as error:
             raise unavailable(error) from error
-        return nodes
+        self.nodes = nodes
 
     def _beside(self, connection: Connection, address: Address) -> list[Address]:
         if self._is_cluster:

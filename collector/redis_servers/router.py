@@ -93,13 +93,8 @@ class Router:
         acknowledgment.
         """
         self._connections = connections
-        self._nodes: tuple[Address, ...] = ()
         self._homes: dict[str, Address] = {}
         self._copies = copies
-
-    def learn(self, nodes: tuple[Address, ...]) -> None:
-        """Remember nodes of the cluster. They can locate keys if other nodes are lost."""
-        self._nodes = nodes
 
     def ask(self, request: PackedCommand) -> Any:  # noqa: ANN401 the type depends on the command
         """Send a command, and return the response. This method is faster than `ask_all`.
@@ -232,7 +227,7 @@ class Router:
         home = self._homes.get(tag)
         if home is not None:
             return home
-        return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
+        return min((*self._connections.nodes, *self._homes.values(), None), key=call.lost.count)
 
     def _lose(self, call: _Call, address: Address, batch: _Batch, error: RedisError | ConfigError) -> None:
         """Forget a server that failed, and retry its requests once, perhaps at another server."""

@@ -31,10 +31,9 @@ class Logs:
     Until a rewrite, a file contains uploads in their order of arrival.
     """
 
-    def __init__(self, connections: Connections, nodes: Sequence[Address]) -> None:
-        """Store the connections, and the known nodes of the cluster."""
+    def __init__(self, connections: Connections) -> None:
+        """Store the connections."""
         self._connections = connections
-        self._nodes = nodes
         self._waiting: set[Address] = set()
 
     def rewrite_log(self) -> bool:
@@ -44,19 +43,19 @@ class Logs:
             Whether all servers that respond have begun the rewrite. False if a server is still busy
             with an earlier rewrite. The next call then asks only these servers.
         """
-        servers = self._connections.servers(self._nodes)
+        servers = self._connections.servers()
         due = self._waiting.intersection(servers) or servers
         self._waiting = {address for address in due if self._ask(address, _is_busy)}
         return not self._waiting
 
     def log_rewrite_failed(self) -> bool:
         """Return whether the last rewrite failed on any server, for example on a full disk."""
-        return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
+        return any(self._ask(address, _has_failed) for address in self._connections.servers())
 
-    def _ask(self, address: Address, metric: Callable[[Connection], bool]) -> bool:
+    def _ask(self, address: Address, query: Callable[[Connection], bool]) -> bool:
         """Call a function with a connection to a server. Return False if there is no response."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
-            return metric(connection)
+            return query(connection)
         return False
 
 
@@ -141,8 +140,8 @@ class Shards:
         self.layout = layout
         self._expected_name = layout.name
         self._connections = Connections(url, promise, is_cluster=is_cluster, set_up=self._set_up)
+        self._connections.nodes = layout.nodes
         self.router = Router(self._connections, promise.copies)
-        self.router.learn(layout.nodes)
         self.number_of_new = CLUSTER_SHARDS if is_cluster else SHARDS
 
     def disconnect(self) -> None:
@@ -165,9 +164,8 @@ class Shards:
         Raises:
             ConfigError: if a server is too old or cannot keep the promise.
         """
-        nodes = self._connections.require_promise(self.layout.nodes)
-        self.layout = self.layout._replace(nodes=nodes)
-        self.router.learn(nodes)
+        self._connections.require_promise()
+        self.layout = self.layout._replace(nodes=self._connections.nodes)
 
     def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
         """Return the response to a command on the keys of one shard."""
@@ -273,13 +271,13 @@ class Shards:
             self.ask(range(self.layout.shards), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name))
         )
 
-    def ask_servers(self, metric: Callable[[Connection], Answer]) -> list[Answer]:
+    def ask_servers(self, query: Callable[[Connection], Answer]) -> list[Answer]:
         """Call a function with a new connection to each server, including replicas."""
-        return self._connections.ask_every_server(self.layout.nodes, metric)
+        return self._connections.ask_every_server(query)
 
     def logs(self) -> Logs:
         """Return the append-only files of the store's servers."""
-        return Logs(self._connections, self.layout.nodes)
+        return Logs(self._connections)
 
     def _set_up(self, connection: Connection) -> None:
         """Prepare a new connection: check the store's name, and load the counting script.

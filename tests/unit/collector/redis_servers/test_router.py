@@ -95,7 +95,7 @@ def says(*answers: Any) -> Answers:
 def routed(servers: dict[Address, Answers], copies: int = 0) -> tuple[Router, Wires]:
     wires = Wires(servers)
     router = Router(wires, copies)
-    router.learn((A, B, C))
+    wires.nodes = (A, B, C)
     return router, wires
 
 
@@ -195,7 +195,7 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice() -> None:
 
 def test_a_server_that_answered_before_and_now_does_not_is_not_asked_twice_either() -> None:
     ours, wires = routed({None: says(b"one", RedisTimeoutError("late"), b"two")})
-    ours.learn(())
+    wires.nodes = ()
     assert ours.ask(get()) == b"one"
     with pytest.raises(StoreUnavailableError, match="late"):
         ours.ask(get())
@@ -432,8 +432,9 @@ def test_a_reconnected_server_cannot_confirm_what_another_may_have_answered() ->
 
 
 def test_a_server_is_forgotten_while_another_thread_learns_where_keys_are() -> None:
-    router = Router(Wires({A: lambda _: RedisConnectionError("cut"), B: lambda _: b"there"}), 0)
-    router.learn((A, B))
+    wires = Wires({A: lambda _: RedisConnectionError("cut"), B: lambda _: b"there"})
+    wires.nodes = (A, B)
+    router = Router(wires, 0)
     router._homes = Learning({"x": A, "y": B})
     assert router.ask(get()) == b"there"
     assert router._homes == {"y": B}
