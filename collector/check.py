@@ -87,7 +87,7 @@ ok, warning, failed = (partial(CheckResult, level) for level in Level)
 
 
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for an access file. Its metrics should be in the registry, if given."""
+    """Yield the results for an access file. Compare its metrics with a registry, if given."""
     try:
         access = load_access(path)
     except ConfigError as error:
@@ -210,7 +210,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the settings in FORGETFUL that the server has, but without the required value."""
+    """Return the names in FORGETFUL of settings that exist and have another value."""
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 

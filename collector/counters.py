@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 class SharedCounters:
     """Rows of equal length, initially zero, in a file that all processes keep open.
 
-    A process locks its row until the process ends. Another process can then continue in this row.
+    A process locks its row until the process ends. Another process can then continue in the row.
     Closing any descriptor of the file would release the lock, so all descriptors stay open.
     """
 

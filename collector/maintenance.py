@@ -181,7 +181,7 @@ LOOK_RETRY_S = 60.0
 class OpenReports:
     """Counts the reports of open windows for Prometheus, from the snapshot that all readers share.
 
-    If the counts could change with every scrape, they would reveal when each report arrived. The
+    If the counts changed with every scrape, the changes would reveal when each report arrived. The
     shared snapshot is renewed only once per interval.
 
     The first snapshot is taken after one interval. At the start, there are no reports to count.

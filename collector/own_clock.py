@@ -47,8 +47,8 @@ class WindowVerdicts(NamedTuple):
 class OwnClockWatch:
     """Suspects the clock after `SUSPICIOUS` consecutive refusals because of windows.
 
-    Refusals are consecutive if no check between them found an accepted report. A line is logged
-    when the suspicion begins, and when it ends.
+    Refusals are consecutive if no check between them found an accepted report. The log says when
+    the suspicion begins and ends.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:

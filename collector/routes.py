@@ -189,7 +189,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
     """Return a tally's counts for the response, with the names of their JSON members.
 
-    If most counts of a large tally are 0, return only the others, with their symbols.
+    If most counts of a large tally are 0, return only the nonzero counts, with their symbols.
     """
     symbols = [symbol for symbol, count in enumerate(counts) if count] if len(counts) >= SPARSE_FROM else ()
     if not symbols or 2 * len(symbols) >= len(counts):

@@ -1,6 +1,6 @@
 """HTTP messages: operations, request bodies and response headers.
 
-`openapi.json` describes every operation. Its operationId is the name of the handler in
+`openapi.json` describes every operation. An operation's operationId is the name of its handler in
 `collector.routes`.
 """
 

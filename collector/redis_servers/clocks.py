@@ -59,7 +59,7 @@ def describe(ahead_s: float) -> str:
 class ClockWatch:
     """Checks the servers' clocks from time to time.
 
-    A line is logged when a server's clock differs too much from this machine's, and when all clocks
+    The log says when a server's clock differs too much from this machine's, and when all clocks
     agree again.
     """
 

@@ -80,7 +80,7 @@ class Memory(NamedTuple):
 class MemoryWatch:
     """Checks the servers' memory from time to time.
 
-    A line is logged when a server is nearly full, and when all servers have enough memory again.
+    The log says when a server becomes nearly full, and when all servers have enough memory again.
     """
 
     def __init__(self, look: Callable[[], Iterable[Memory]], clock: Callable[[], float] = time.monotonic) -> None:
@@ -129,8 +129,8 @@ def group_limits_bytes(own: Path, groups: Path) -> Iterator[int]:
     Args:
         own: the file that names the program's groups; see cgroups(7). The file has a line
             ``0::PATH`` for version 2 or ``N:memory:PATH`` for version 1.
-        groups: the folder of the file system of control groups. In a container, its root is often
-            the container's own group.
+        groups: the folder of the file system of control groups. In a container, the root of this
+            file system is often the container's own group.
     """
     lines = own.read_text(encoding="utf-8").splitlines() if own.is_file() else []
     for line in lines:

@@ -152,7 +152,7 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
 
 
 def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any]]:
-    """Return how a node of the cluster describes the master of a slot and its replicas."""
+    """Return a cluster node's description of the master of a slot and its replicas."""
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
         bounds = shard[b"slots"]
         if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):

@@ -1,4 +1,4 @@
-"""Runs the relay. If its only worker process dies, another process replaces it."""
+"""Runs the relay. A new process replaces a worker process that dies."""
 
 from __future__ import annotations
 

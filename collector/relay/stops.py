@@ -64,8 +64,8 @@ class Stops:
 
     Attributes:
         handed_out: the stops that every device receives, the earliest first.
-        listed_since: for each other stop, the time (Unix seconds) since which every reading has
-            listed it.
+        listed_since: for each stop that is not announced yet, the start (Unix seconds) of the
+            period in which every reading has listed the stop.
     """
 
     handed_out: tuple[MetricEdition, ...] = ()
