@@ -167,23 +167,7 @@ def judge(  # noqa: PLR0913 the settings by name
             any other unknown edition come from a newer app.
         allowance: the allowance to which the counted reports are charged, or None.
     """
-    return _judge(upload, _rules(registry, now_s, grace_s, once), allowance)
-
-
-def is_due_to_close(window: Window, *, now_s: float, grace_s: int) -> bool:
-    """Return whether a window's grace period is over."""
-    return now_s >= window.ends_at + grace_s
-
-
-def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
-    if window.starts_at > now_s + CLOCK_SKEW_S:
-        return Refusal.WINDOW_IN_FUTURE
-    if is_due_to_close(window, now_s=now_s, grace_s=grace_s):
-        return Refusal.WINDOW_CLOSED
-    return None
-
-
-def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None) -> Judgement:
+    rule = _rules(registry, now_s, grace_s, once)
     additions: dict[TallyLabel, dict[int, int]] = {}
     refused: list[tuple[int, Refusal]] = []
     ends: set[int] = set()
@@ -215,16 +199,33 @@ def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None) -> Judgemen
     )
 
 
+def is_due_to_close(window: Window, *, now_s: float, grace_s: int) -> bool:
+    """Return whether a window's grace period is over."""
+    return now_s >= window.ends_at + grace_s
+
+
+def _out_of_time(window: Window, now_s: float, grace_s: int) -> Refusal | None:
+    if window.starts_at > now_s + CLOCK_SKEW_S:
+        return Refusal.WINDOW_IN_FUTURE
+    if is_due_to_close(window, now_s=now_s, grace_s=grace_s):
+        return Refusal.WINDOW_CLOSED
+    return None
+
+
 _latest: _Second | None = None
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
     """Return the function that returns the rulings of a second. The latest function is cached."""
     global _latest  # noqa: PLW0603 replaced atomically; every thread would store the same value
-    second_s = now_s // 1
-    latest = _latest
-    is_another = latest is None or latest.registry is not registry or latest.once is not once
-    if latest is None or is_another or latest.now_s != second_s or latest.grace_s != grace_s:
+    second_s, latest = now_s // 1, _latest
+    if (
+        latest is None
+        or latest.registry is not registry
+        or latest.once is not once
+        or latest.now_s != second_s
+        or latest.grace_s != grace_s
+    ):
         rule = lru_cache(RULINGS)(_rules_of(registry, second_s, grace_s, once))
         latest = _latest = _Second(registry, once, second_s, grace_s, rule)
     return latest.rule

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -88,7 +87,11 @@ def post_reports() -> Response:
     served = service.served()
     key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
     upload = read_upload(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
-    judgement = _judging(service, served, key)(upload)
+    now_s = service.clock()
+    allowance = None if key is None else key.allowance(now_s)
+    judgement = judge(
+        upload, served.registry, now_s=now_s, grace_s=service.grace_s, once=served.once, allowance=allowance
+    )
     counted = service.store.count(judgement)
     service.counters.add_counted(counted)
     return Response(counted.verdict.encode(), mimetype=JSON)
@@ -101,7 +104,14 @@ def post_uploads() -> Response:
     served = service.served()
     key = require_key(request.environ, served.access, Role.RELAY)
     body = read_body(request.environ, NDJSON, MAX_BULK_BYTES)
-    judging = _judging(service, served, key)
+    now_s = service.clock()
+    allowance = key.allowance(now_s)
+
+    def judging(upload: Upload) -> Judgement:
+        return judge(
+            upload, served.registry, now_s=now_s, grace_s=service.grace_s, once=served.once, allowance=allowance
+        )
+
     return Response(count_batch(body, judging, service.store, service.counters), mimetype=NDJSON)
 
 
@@ -154,19 +164,6 @@ def get_readyz() -> Response:
     """Report whether the store accepts uploads."""
     _service().store.require_writable()
     return Response("ready\n", mimetype=TEXT)
-
-
-def _judging(service: Service, served: Served, key: AccessKey | None) -> Callable[[Upload], Judgement]:
-    """Return a function that judges uploads at the present time."""
-    now_s = service.clock()
-    return partial(
-        judge,
-        registry=served.registry,
-        now_s=now_s,
-        grace_s=service.grace_s,
-        once=served.once,
-        allowance=None if key is None else key.allowance(now_s),
-    )
 
 
 def _tagged(body: bytes) -> Response:
