@@ -6,7 +6,7 @@ same row. Therefore the sums never decrease.
 The multiprocess mode of prometheus_client has three disadvantages:
 
 * A killed collector leaves a folder of files behind. The file of these counters has no name.
-* Its files are sparse. If the disk is full, counting kills the worker (SIGBUS). With this module,
+* The files are sparse. If the disk is full, counting kills the worker (SIGBUS). With this module,
   the worker continues, but is missing from the metrics.
 * Counting an upload takes 3.56 us. This module takes 1.10 us.
 

@@ -216,7 +216,7 @@ def _build() -> Metric:
 def process_families(shared_counters: SharedCounters) -> Iterator[Metric]:
     """Yield the ``process_*`` metrics of all processes, labeled with the process's name.
 
-    A process that has ended has no metrics. On systems without ``/proc``, there are none at all.
+    A process that has ended has no metrics. Systems without ``/proc`` have no such metrics.
     """
     workers = {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
     families: dict[str, Metric] = {}

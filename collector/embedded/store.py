@@ -110,8 +110,8 @@ class EmbeddedStore:
         """Start the store, and wait for its first response.
 
         Raises:
-            ConfigError: if the directory cannot be used, is in use, contains files that the store
-                cannot read, or lacks acknowledged data. Also if there is no server program.
+            ConfigError: if there is no server program, or if the directory cannot be used, is in
+                use, contains files that the store cannot read, or lacks acknowledged data.
         """
         with contextlib.ExitStack() as unless_ready:
             unless_ready.callback(self._end)
@@ -141,8 +141,7 @@ class EmbeddedStore:
         Call this method every second. Every restart is logged, including restarts by the guardian.
 
         Returns:
-            Whether the lengths were noted (see `high_water_mark`). If not, the reason is logged
-            once.
+            Whether the lengths were noted (see `high_water_mark`). The first failure is logged.
 
         Raises:
             ConfigError: if acknowledged data is lost, or the store is not running because its disk

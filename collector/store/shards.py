@@ -264,8 +264,8 @@ class Shards:
     def is_indexed(self, name: str) -> bool:
         """Return whether the index contains a tally, METRIC:EDITION:WINDOW.
 
-        If so, counts of the tally that were read before this call are complete. A tally is removed
-        from the index before its counts are deleted.
+        A tally is removed from the index before its counts are deleted. If the index contains the
+        tally, counts that were read before this call are complete.
         """
         return any(
             self.ask(range(self.layout.shards), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name))

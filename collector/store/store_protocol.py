@@ -146,8 +146,8 @@ class TallyStore(Protocol):
     def own_editions(self) -> OwnEditions:
         """Return the store's record of all editions that its collectors have ever accepted.
 
-        Call this method after reading tallies. The editions of these tallies are then in the
-        record, because an edition is recorded before its first report is counted.
+        Call this method after reading tallies. The record then contains the editions of these
+        tallies, because an edition is recorded before its first report is counted.
         """
 
     def remember_editions(self, editions: OwnEditions) -> None:
