@@ -12,7 +12,7 @@ import click
 
 from client_sdk.protocol.window import Window
 from collector.commands.options import examples, open_store, store_options, window_of
-from collector.errors import ConfigError, StoreUnavailableError, plural
+from collector.errors import ConfigError, StoreUnavailableError, plural, require
 from collector.retention import RedisRetirement, TallyName, before
 from collector.store.redis_store import RedisStore
 
@@ -47,27 +47,20 @@ def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 e
     if not was_closed:
         content = _content(opened, window)
         if not yes:
-            _require_terminal(window)
+            require(
+                is_terminal(),
+                f"closing window {window} cannot be undone, and there is no terminal to confirm it: add --yes",
+            )
         click.echo(f"closing window {window} for good: {content}; later reports for it are refused")
         if not yes:
             click.confirm("Close it?", abort=True)
-    _close(opened, window)
-    click.echo(f"window {window} {'was closed already' if was_closed else 'is closed'}")
-
-
-def _close(store: RedisStore, window: Window) -> None:
-    """Close a window. A failover cannot reopen the window, even if it was closed before.
-
-    Raises:
-        StoreUnavailableError: if the window may be only partly closed. The message names the
-            remedy.
-    """
     try:
-        store.close(window)
+        opened.close(window)  # even if the window was closed before, so that no failover can reopen it
     except StoreUnavailableError as error:
         raise StoreUnavailableError(
             f"{error}; part of the store may already refuse reports for {window}: run this command again"
         ) from error
+    click.echo(f"window {window} {'was closed already' if was_closed else 'is closed'}")
 
 
 def _content(store: RedisStore, window: Window) -> str:
@@ -92,14 +85,6 @@ def _content(store: RedisStore, window: Window) -> str:
     if not reports:
         return "it has no reports yet"
     return f"it has {plural(reports, 'report')} of {plural(metrics, 'question')}"
-
-
-def _require_terminal(window: Window) -> None:
-    """Refuse to close a window without a terminal on which a person can confirm."""
-    if not is_terminal():
-        raise ConfigError(
-            f"closing window {window} cannot be undone, and there is no terminal to confirm it: add --yes"
-        )
 
 
 def is_terminal() -> bool:
