@@ -1,22 +1,25 @@
 """The shared vocabulary of client, collector and estimator.
 
-This package imports only the standard library. Its subpackages include ``registry`` (reads
-metrics.toml), ``mechanisms`` (probabilities and perturbation), ``kinds`` (the possible answers) and
-``wire`` (request and response bodies). Each of these four may import only the ones named after it.
-The kinds of questions about texts, vectors and models have their own modules next to the
-subpackages.
+This package imports only the standard library. These subpackages import only later ones in this
+list:
 
-As long as a version of Hearsay supports a ``schema`` number of registries, and the paths below
-``/v1`` of the collector's HTTP API, it guarantees the following:
+* ``registry`` reads metrics.toml.
+* ``mechanisms`` defines probabilities and perturbation.
+* ``kinds`` defines the possible answers.
+* ``wire`` defines request and response bodies.
 
-* The meaning of a definition never changes: the same definition has the same channel integers and
+The kinds text, vector and model have their own modules next to the subpackages.
+
+Hearsay guarantees the following for each supported ``schema`` number of registries, and for the
+paths below ``/v1`` of the collector's HTTP API:
+
+* The meaning of a definition never changes. The same definition has the same channel integers and
   the same edition in every version and on every machine.
-* The mechanism that ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a
-  schema number. A version of Hearsay that lacks a definition's mechanism refuses the definition.
+* Within a schema number, ``mechanism = "auto"`` always chooses the same mechanism for a kind and an
+  epsilon. A version of Hearsay without a definition's mechanism refuses the definition.
 * Request and response bodies contain only the specified fields. A new field requires a new protocol
   version.
-* The codes of refusals are never renamed or given another meaning. A new protocol version may add
-  codes.
+* The codes of refusals keep their names and meanings. A new protocol version may add codes.
 """
 
 import importlib
@@ -70,12 +73,11 @@ _OF_ANSWERS = {
     "Refusal": "verdict",
     "Verdict": "verdict",
 }
-"""Maps each name about a collector's response to the module in `client_sdk.protocol.wire` that
-defines it."""
+"""Maps names about a collector's response to their modules in `client_sdk.protocol.wire`."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a name about a collector's response when it is first used."""
+    """Import a name about a collector's response on first use."""
     if name not in _OF_ANSWERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.wire.{_OF_ANSWERS[name]}"), name)

@@ -7,22 +7,22 @@ from typing import NamedTuple
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""The number of units in a delta of 1. A delta is rounded up to whole units, so that sums are
+"""The number of units in a delta of 1. Deltas are rounded up to whole units, so that sums are
 exact."""
 
 
 class Strategy(StrEnum):
-    """The rule that selects the questions of a window. It does not depend on answers."""
+    """The rule that selects the metrics of a window. The rule does not depend on answers."""
 
     SPLIT = "split"
-    """The device answers every question in every window."""
+    """The device answers every metric in every window."""
 
     SAMPLE = "sample"
-    """In each window, the device answers a few random questions, each at its full epsilon."""
+    """The device answers a few random metrics in each window, each at its full epsilon."""
 
     PACE = "pace"
-    """The device answers every question, but only in a few random windows. The lifetime budget then
-    lasts until the last question expires."""
+    """The device answers every metric, but only in a few random windows. The lifetime budget then
+    lasts until the last metric expires."""
 
 
 class Cost(NamedTuple):
@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """The sums of a device's charges so far in this window, this month and its lifetime."""
+    """The sums of a device's charges in the current window, the current month and its lifetime."""
 
     window_nanos: int = 0
     month_nanos: int = 0
@@ -42,7 +42,7 @@ class Spent(NamedTuple):
 
 
 class Ceiling(StrEnum):
-    """A ceiling on charges, named like its key in the registry's table ``[budget]``."""
+    """A ceiling on charges. Values are the keys in the registry's table ``[budget]``."""
 
     PER_WINDOW = "per_window"
     PER_MONTH = "per_month"
@@ -55,17 +55,16 @@ class Budget(NamedTuple):
 
     Attributes:
         window: the window of the ceiling ``per_window``, and the default window of a metric.
-        per_window_nanos: the maximum total cost of all reports made within one such window.
+        per_window_nanos: the maximum total cost of all reports within one such window.
         lifetime_nanos: the maximum total cost of all reports of a device.
-        per_month_nanos: the maximum total cost of all reports made within a calendar month (UTC);
-            None if there is no monthly ceiling.
+        per_month_nanos: the maximum total cost of all reports within a calendar month (UTC); None
+            without a monthly ceiling.
         lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
-        strategy: the rule that selects the questions that a device answers in a window.
-        answers: the number of questions drawn per window; None if the strategy draws no questions.
-        web_year_nanos: the app's limit on the epsilon per year in a browser that repeatedly deletes
-            its storage; None if the app is not for browsers.
-        accept: the reason why the registry exceeds `registry.limits`; empty if it gives none.
-
+        strategy: the rule that selects the metrics of a window.
+        answers: the number of metrics drawn per window; None if the strategy draws no metrics.
+        web_year_nanos: the app's limit on epsilon per year, for browsers that repeatedly delete
+            their storage; None if the app is not for browsers.
+        accept: the reason for exceeding `registry.limits`; empty without a reason.
     """
 
     window: WindowKind
@@ -96,7 +95,7 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that earlier charges and a report's cost would together exceed."""
+        """Return the ceilings that a report would exceed, given earlier charges."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

@@ -1,10 +1,10 @@
 """A mechanism is a finite channel: each input symbol has a distribution over output symbols.
 
 A report is one output symbol. A tally counts the reports of each symbol, and contains all
-information in the reports. The estimator inverts the channel. The privacy of a report depends only
-on the channel's integers (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
+information in the reports. The estimator inverts the channel. The channel's integers alone
+determine the privacy of a report (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
-Coins are the random decisions of a channel. They are passed as an argument; this module draws none.
+Coins are the random decisions of a channel. Callers pass coins as an argument.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COIN_SCALE = 2**64
 
 
 class Coins(Protocol):
-    """A source of random decisions, such as the operating system or, in tests, a script."""
+    """A source of random decisions, such as the operating system, or a script in tests."""
 
     def bernoulli(self, numerator: int) -> bool:
         """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
@@ -31,22 +31,21 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""If more inputs than this are equally likely, `Channel.likeliest` may leave out some of them."""
+"""The number of equally likely inputs beyond which `Channel.likeliest` may leave out some."""
 
 
 class Channel(ABC):
-    """A channel, which defines the probability of each output symbol for each input.
+    """The probability of each output symbol for each input.
 
-    The number of coins that ``perturb`` draws depends only on the reported symbol. Therefore the
-    running time and the state of the random generator reveal no more than the report does.
+    The number of coins in ``perturb`` depends only on the reported symbol. Therefore the running
+    time and the state of the random generator reveal no more than the report.
 
     Attributes:
         inputs: the number of input symbols, k, which are the integers 0..k-1. For a channel of
             vectors, k is the dimension, and an input is a vector of k integers.
-        says_truth: whether each symbol names one input, and each input is reported unchanged with
-            the same probability.
+        says_truth: whether each symbol names one input, and all inputs have the same probability of
+            being reported unchanged.
         turns: whether the channel differs between windows, because it rotates vectors.
-
     """
 
     __slots__ = ()
@@ -73,22 +72,22 @@ class Channel(ABC):
     @property
     @abstractmethod
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities, by name; they are part of the edition."""
+        """The integers that define the channel, by name; part of the edition."""
 
     @property
     @abstractmethod
     def worst_ratio(self) -> Fraction:
         """The exact e**epsilon, which is the largest P(symbol|x) / P(symbol|x') if `delta` is 0.
 
-        If `delta` is above 0, some of these ratios are larger, and `delta` limits their effect.
+        If `delta` is above 0, some ratios are larger, and `delta` limits their effect.
         """
 
     @property
     def delta(self) -> Fraction:
-        """The delta of differential privacy that belongs to the epsilon of `worst_ratio`.
+        """The delta of differential privacy for the epsilon of `worst_ratio`.
 
-        It is the exact maximum, over inputs x and x', of the sum of max(0, P(symbol|x) -
-        worst_ratio * P(symbol|x')) over all symbols. For most mechanisms, it is `PURE`.
+        The delta is the maximum over inputs x and x' of this sum over all symbols: max(0,
+        P(symbol|x) - worst_ratio * P(symbol|x')). For most mechanisms, the delta is `PURE`.
         """
         return PURE
 
@@ -115,9 +114,9 @@ class Channel(ABC):
         """Return the symbol that a device reports for the input ``value``."""
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs for which a symbol has its largest probability, in ascending order.
+        """Return the most likely inputs for a symbol, in ascending order.
 
-        If there are more than `MOST_LIKELIEST` such inputs, some of them may be left out.
+        Of more than `MOST_LIKELIEST` equally likely inputs, some may be left out.
         """
         if self.says_truth:
             return (symbol,)
@@ -126,10 +125,10 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 used for vectors
-        """Return the channel of a window. It differs from this one only if `turns` is true."""
+        """Return the channel of a window; the same channel unless `turns` is true."""
         return self
 
 
 def epsilon_nanos(channel: Channel) -> int:
-    """Return the charge for one report, which is the exact epsilon in billionths, rounded up."""
+    """Return the charge for one report: the exact epsilon in billionths, rounded up."""
     return nanos_ceiling(channel.worst_ratio)

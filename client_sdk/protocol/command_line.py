@@ -1,4 +1,4 @@
-"""Code that all three command lines share: exit statuses, shell completion, and file checks."""
+"""Shared code of all three command lines: exit statuses, shell completion and file checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class ExitStatus(IntEnum):
-    """The result that a command reports to the program that started it."""
+    """The exit status of a command."""
 
     DONE = 0
     FAILED = 1
@@ -45,19 +45,18 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The operating system's error codes that only writing can cause. They mean that the disk is full,
-or that a quota or a file size limit is reached."""
+"""The operating system's error codes for a full disk, a reached quota or a file size limit."""
 
 COMPLETION_HINTS: Final[Mapping[str, str]] = {
     "bash": "completion works in new shells if the package bash-completion is installed",
     "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
     "fish": "completion works in new shells",
 }
-"""For each shell, the instructions printed after its completion script is written."""
+"""For each shell, the instructions to print after writing its completion script."""
 
 
 def completion_path(program: str, shell: str, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return the file in which a shell looks for the completion of a program."""
+    """Return the shell's file for the completion of a program."""
     if shell == "bash":
         data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
         return data / "bash-completion" / "completions" / program
@@ -68,7 +67,7 @@ def completion_path(program: str, shell: str, home: Path, environment: Mapping[s
 
 
 HEAD_BYTES = 4096
-"""The number of bytes that are read from the start of a file to recognize its kind."""
+"""The number of bytes at the start of a file that identify its kind."""
 
 
 def is_same_file(path: Path, other: Path) -> bool:
@@ -80,22 +79,20 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return the first path in ``read`` that writing to ``written`` would replace, or None."""
+    """Return the first path in ``read`` that is also in ``written``, or None."""
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 
 
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
-    """Whether writing to a path would replace a file that the program did not write.
+    """Whether writing to a path would replace another program's file.
 
-    It is safe to write to a path without a file, or to an empty file, or to anything other than a
-    regular file. A file that cannot be read counts as a file that the program did not write.
+    Missing files, empty files and anything except regular files are safe to write to. Unreadable
+    files count as another program's files.
 
     Args:
         path: the path to write to.
-        is_own: a function that recognizes the files that the program writes by their first
-            `HEAD_BYTES` bytes.
-
+        is_own: recognizes the program's own files by their first `HEAD_BYTES` bytes.
     """
     try:
         if not path.is_file():

@@ -1,9 +1,9 @@
 """Epsilon as it is declared, charged and printed: in billionths, rounded up.
 
-Epsilon is computed from the integers of a channel, not from the requested epsilon, and is the same
-on every machine. ``decimal`` rounds ``exp`` and ``ln`` correctly, half to even, so the true value
-is within one unit in the last place of the result. The C library does not guarantee this. With it,
-two machines could derive different channels from one definition, and reports would be refused.
+Epsilon is computed from a channel's integers, and is the same on every machine. ``decimal`` rounds
+``exp`` and ``ln`` correctly, half to even. Therefore the true value is within one unit in the last
+place of the result. The C library does not guarantee this. Two machines could then derive different
+channels from one definition, and the collector would refuse reports.
 """
 
 from __future__ import annotations
@@ -22,38 +22,37 @@ PURE = Fraction(0)
 
 @lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
-    """Return the charge for a worst ratio, which is ln(ratio) in billionths, rounded up.
+    """Return the charge for a worst ratio: ln(ratio) in billionths, rounded up.
 
-    The result is cached, because a ledger needs it for each new permanent answer. Computing a
-    logarithm takes twenty times as long as reading the cache.
+    The cache is needed because a ledger calls this function for each new permanent answer. A
+    logarithm takes twenty times as long as the cache.
     """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
 
 def as_float(nanos: int) -> float:
-    """Return billionths of epsilon as a float that is not below the exact value."""
+    """Return billionths of epsilon as a float, rounded up."""
     return float_ceiling(Fraction(nanos, NANOS))
 
 
 PRECISION_DIGITS = 50
-"""The number of decimal digits of intermediate results. Numerators of 64 bits alone need 20."""
+"""The number of decimal digits of intermediate results. 64-bit numerators need 20."""
 
 DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exp_floor(exponent: Fraction) -> Fraction:
-    """Return a rational number that is at most e**exponent, with a relative error below 10**-48."""
+    """Return e**exponent as a rational number, rounded down by less than one part in 10**48."""
     below = DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
     return Fraction(DOWN.next_minus(DOWN.exp(below)))
 
 
 def ln_ceiling(ratio: Fraction) -> Fraction:
-    """Return a rational number that is at least ln(ratio), for a ratio of at least 1.
+    """Return ln(ratio) as a rational number, rounded up, for a ratio of at least 1.
 
     Raises:
         ValueError: if the ratio is below 1.
-
     """
     if ratio < 1:
         raise ValueError(f"a worst ratio is at least 1, not {float(ratio)}")
@@ -64,6 +63,6 @@ def ln_ceiling(ratio: Fraction) -> Fraction:
 
 
 def float_ceiling(value: Fraction) -> float:
-    """Return the smallest float that is not below the value, so that privacy losses round up."""
+    """Return a value as a float, rounded up."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else nextafter(nearest, float("inf"))

@@ -1,7 +1,7 @@
-"""The errors that `client_sdk.protocol` raises, with messages for people.
+"""The errors of `client_sdk.protocol`.
 
-Every message says what is wrong and what to do. Most errors also have the details as attributes. No
-error ever contains a user's answer. To catch every error of the project, catch `HearsayError`.
+Messages say what is wrong and what to do. Most errors also have the details as attributes. No error
+contains a user's answer. `HearsayError` is the base class of all errors of the project.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class HearsayError(Exception):
 
 
 class RegistryError(HearsayError):
-    """A registry contains mistakes, and cannot be used.
+    """A registry contains mistakes and cannot be used.
 
     >>> print(RegistryError("metric.os.epsilon", "is missing"))
     metric.os.epsilon: is missing
@@ -22,23 +22,21 @@ class RegistryError(HearsayError):
     Attributes:
         mistakes: pairs of a place in the file, such as ``metric.os.epsilon``, and the problem
             there; never empty.
-
     """
 
     def __init__(self, place: str, problem: str) -> None:
-        """Store the problem and its place in the registry."""
+        """Set the attributes and the message."""
         super().__init__(f"{place}: {problem}")
         self.mistakes: tuple[tuple[str, str], ...] = ((place, problem),)
 
     @classmethod
     def from_mistakes(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
-        """Return one error that names several mistakes, each on its own line.
+        """Return one error for several mistakes, each on its own line.
 
         Args:
             mistakes: pairs of a place in the file and the problem there.
             origins: the file and the line of each mistake, such as ``metrics.toml:12``; may be
                 empty.
-
         """
         error = cls(*mistakes[0])
         lines = [f"{place}: {problem}" for place, problem in mistakes]
@@ -58,19 +56,18 @@ class WindowError(HearsayError):
 
 
 class UnknownMetricError(HearsayError):
-    """A name was passed for which the registry defines no metric.
+    """The registry defines no metric with the given name.
 
     >>> print(UnknownMetricError("drak_mode", ("dark_mode",)))
     the registry defines no metric 'drak_mode'; it defines: dark_mode
 
     Attributes:
-        metric: the unknown name; None if ``Telemetry`` raised the error, because an app may have
-            passed an answer instead of a name.
-
+        metric: the unknown name. ``Telemetry`` sets None, because the app may have passed an answer
+            instead of a name.
     """
 
     def __init__(self, metric: str | None, known: tuple[str, ...]) -> None:
-        """Name the unknown metric, and the names that the registry defines."""
+        """Set the attributes and the message."""
         name = "metric of this name (pass the name first, then the answer)" if metric is None else f"metric {metric!r}"
         super().__init__(f"the registry defines no {name}; it defines: {', '.join(known)}")
         self.metric = metric
@@ -89,15 +86,14 @@ class OutsideDomainError(HearsayError):
     """
 
     def __init__(self, metric: str, expected: str) -> None:
-        """Store the metric's name and its valid answers in words."""
+        """Set the attributes and the message."""
         super().__init__(f"metric {metric!r} expects {expected}; the value passed is something else (it is not shown)")
         self.metric = metric
         self.expected = expected
 
 
 class DomainError(ValueError):
-    """An answer outside a domain; the error contains neither the answer nor the metric.
+    """An answer outside a domain. The error contains neither the answer nor the metric.
 
-    The error's message is either empty, or says what a part of the answer must be, such as the
-    value of a model's feature.
+    The message is empty, or says what a part of the answer must be, such as a feature's value.
     """

@@ -1,10 +1,9 @@
 """The maximum number of a device's reports, and the maximum privacy loss, in a period.
 
-Several functions take the current day as an argument, ``today``. The result then applies to a
-device that starts on that day. If ``today`` is None, the result applies to every device, no matter
-how long the device has been reporting.
+Several functions take the current day, ``today``. Their results apply to a device that starts on
+that day. If ``today`` is None, the results apply to every device, no matter when it started.
 
-Sums of privacy losses are exact integers, limited by the ceilings that the ledger enforces.
+Sums of privacy losses are exact integers, limited by the ledger's ceilings.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
-    """A protocol for objects with questions and the ceilings for them, such as a registry."""
+    """A protocol for objects with metrics and their ceilings, such as a registry."""
 
     @property
     def budget(self) -> Budget:
@@ -32,7 +31,7 @@ class Asked(Protocol):
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """The definitions of the questions, by name."""
+        """The definitions of the metrics, by name."""
 
 
 class Horizon(StrEnum):
@@ -45,8 +44,8 @@ class Horizon(StrEnum):
 
 
 IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
-"""The maximum number of windows that overlap a calendar month. A month that begins on a Sunday and
-has 30 days or more overlaps six weeks."""
+"""The maximum number of windows that overlap a calendar month. A month of 30 days that begins on a
+Sunday overlaps six weeks."""
 
 IN_WINDOW: Final = {
     WindowKind.DAY: {WindowKind.DAY: 1, WindowKind.WEEK: 1, WindowKind.MONTH: 1},
@@ -66,8 +65,7 @@ class MetricReports(NamedTuple):
 
     Attributes:
         metric: the definition.
-        reports: the maximum number of reports; None if only the ceilings limit it.
-
+        reports: the maximum number of reports; None if only ceilings limit the number.
     """
 
     metric: Metric
@@ -75,7 +73,7 @@ class MetricReports(NamedTuple):
 
     @property
     def any_nanos(self) -> float:
-        """The total epsilon of these reports, in billionths; infinite if ``reports`` is None."""
+        """The total epsilon of the reports, in billionths; infinite if ``reports`` is None."""
         return math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
 
     @property
@@ -87,8 +85,7 @@ class MetricReports(NamedTuple):
 def windows_left(metric: Metric, today: date | None) -> int | None:
     """Return the number of windows of a metric from ``today`` until the metric expires.
 
-    If the metric does not expire, return None. If ``today`` is None, return None as well, because a
-    device may have started at any time.
+    Return None if the metric does not expire, or if ``today`` is None.
     """
     if metric.expires is None or today is None:
         return None
@@ -96,10 +93,10 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 
 
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
-    """Return the maximum number of reports of each metric, if there were no ceilings.
+    """Return the maximum number of reports of each metric without ceilings.
 
-    If a device draws n questions per window, the result contains only the n questions with the
-    largest epsilons, because no other n questions reveal more.
+    If a device draws n metrics per window, the result contains only the n metrics with the largest
+    epsilons. No other n metrics reveal more.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -119,15 +116,14 @@ def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date 
 def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
     """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
-    Under `Strategy.PACE`, a device answers in a window only if it can pay for all questions that
-    have not expired, and then answers all of them. If some questions are left out because they are
-    stopped or the user did not agree to them, more of the budget remains for the others.
+    Under `Strategy.PACE`, a device answers all metrics of a window or none. The budget must then
+    suffice for all unexpired metrics. If some metrics are stopped, or the user did not agree to
+    them, more of the budget remains for the others.
 
     Args:
-        registry: the questions and the ceilings.
-        metric: one of the questions.
-        alone: whether to assume that other questions may be left out.
-
+        registry: the metrics and the ceilings.
+        metric: one of the metrics.
+        alone: whether other metrics may be left out.
     """
     budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]
@@ -153,10 +149,10 @@ def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
 
 
 def _pays_whole_windows(registry: Asked) -> bool:
-    """Whether a device pays, in each window, either for all questions or for none.
+    """Whether a device pays, in each window, either for all metrics or for none.
 
     This is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling could leave
-    too little for some question.
+    too little for some metric.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos
@@ -187,9 +183,9 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
     """Return the maximum sum of all charges within a horizon, in billionths of epsilon.
 
     If browsers may delete the ledger, only the ceiling per window is reliable. A new ledger allows
-    no reports in a window that contains its creation, so that deleting a ledger does not renew the
-    budget of this window. The sums for a month and a year then assume that the ledger is deleted
-    repeatedly. The sum for a lifetime applies to a single ledger.
+    no reports in the window of its creation. Therefore deleting a ledger does not renew the budget
+    of this window. The sums for a month and a year assume that the ledger is deleted repeatedly.
+    The sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
     most = sum(
@@ -220,8 +216,8 @@ def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> 
 def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
     """Return a bound on the probability that a horizon's reports reveal more than `most_nanos`.
 
-    The bound is the sum, over all reports, of the probability that a report reveals more than its
-    charge. The bound is 0 unless a question has a delta. Because it is a sum, it may be above 1.
+    The bound adds up, over all reports, the probability that a report reveals more than its charge.
+    Without delta, the bound is 0. The sum may be above 1.
     """
     return sum(
         (

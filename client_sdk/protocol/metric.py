@@ -1,4 +1,4 @@
-"""One question, with its purpose, its possible answers and the randomization of answers."""
+"""A metric, with its purpose, its possible answers and the randomization of answers."""
 
 import hashlib
 import json
@@ -18,42 +18,40 @@ from client_sdk.protocol.window import Window, WindowKind
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
-"""The maximum number of cached deltas. Computing one takes 10 ms, and every charge needs it."""
+"""The maximum number of cached deltas. Computing a delta takes 10 ms, and every charge needs one.
+"""
 
 
 EDITION_DIGITS = 12
-"""The number of hex digits of an edition. Among 1,000 editions, two are equal with chance <
-10**-8."""
+"""The number of hex digits of an edition. Of 1,000 editions, two are equal with chance < 10**-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One question of a registry.
+    """One metric of a registry.
 
     Attributes:
-        purpose: a sentence that tells the user why the question is asked.
+        purpose: a sentence that tells users why the app collects the metric.
         window: the length of a window; a device sends at most one report per window.
-        owner: the person or team responsible for the question; may be empty.
-        expires: the last day on which a window may begin; devices answer until the end of that
-            window. None if the question does not expire.
+        owner: the person or team responsible for the metric; may be empty.
+        expires: the last day on which a window may begin. Devices answer until the end of that
+            window. None if the metric does not expire.
         fill: the answer to report if nothing was recorded in a window; None to report nothing.
         has_no_answer: whether the channel's last input means that nothing was recorded in a window.
-        persist: whether the running count of a window, or the days of use, are stored on disk.
-        retention_days: how many days the collector keeps a closed tally; None if there is no limit.
+        persist: whether a window's running count, or the days of use, are stored on disk.
+        retention_days: how many days the collector keeps a closed tally; None without a limit.
         unit: the unit of the numbers, such as ms; may be empty.
-        consent: the purposes of the question. The user must agree to all of them or, if there are
-            none, to everything.
+        consent: the purposes of the metric. The user must agree to all of them. Without purposes,
+            the user must agree to everything.
         is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
-        title: the name for people; by default, the question's name.
+        title: the name for people; by default, the metric's name.
         is_public: whether estimates may be published.
-        strata: the names of the question's public strata, such as "platform=ios"; may be empty.
-        stratum: the stratum of the reports, which is sent unperturbed; empty if there is none.
+        strata: the names of the metric's public strata, such as "platform=ios"; may be empty.
+        stratum: the stratum of the reports, sent unperturbed; empty without a stratum.
         is_trial: whether the reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of everything that determines the meaning of a report.
-        editions: the edition of reports without a stratum, followed by the edition of each of
-            ``strata``.
+        editions: the edition of reports without a stratum, then the edition for each of ``strata``.
         epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
-
     """
 
     name: str
@@ -89,7 +87,7 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer of each input, or None for "no answer"; empty if inputs are not answers."""
+        """The answer for each input, None for "no answer"; empty if inputs are not answers."""
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
@@ -105,17 +103,17 @@ class Metric:
 
     @property
     def cost(self) -> Cost:
-        """The amounts of epsilon and delta that each report is charged."""
+        """The charge for each report."""
         return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after ``expires``. The window that contains this day does not."""
+        """Whether a window begins after ``expires``."""
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
         """Return the definition for a device with these values of public variables.
 
-        A device with a value that the registry does not list belongs to no stratum.
+        A device with an unlisted value belongs to no stratum.
         """
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
@@ -127,16 +125,16 @@ class Metric:
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
-        """Return the exact probability of each input that `encode` may return for an answer."""
+        """Return the exact probability of each possible input for an answer."""
         if answer is None and self.has_no_answer:
             return {self.channel.inputs - 1: Fraction(1)}
         return self.read(self.kind.law, answer, self.channel.inputs)
 
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
-        """Return a uniformly drawn input, to replace an answer that `encode` refuses.
+        """Return a uniformly drawn input, to replace an invalid answer.
 
-        The report then has a mixture of the distributions for all inputs. Its distribution is
-        therefore within the channel's epsilon of the distribution for any answer.
+        The report's distribution is then the mean over all inputs. Therefore it is within the
+        channel's epsilon of the distribution for any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)
 
@@ -145,7 +143,6 @@ class Metric:
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.
-
         """
         try:
             return read(*arguments)
@@ -160,9 +157,10 @@ class Metric:
         return self.randomize(partial(self.encode, answer), coins, window)
 
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for the input that ``encode`` returns when it gets the coins.
+        """Return the symbol to report for the input that ``encode`` returns.
 
-        The same coins then perturb the input. The window's name decides a vector's rotation.
+        The same coins encode the answer and perturb the input. The window's name determines the
+        rotation of a vector.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)
@@ -174,7 +172,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the part of the edition about possible answers, and reports without an answer."""
+    """Return the possible answers and the fill, as part of the edition."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning
@@ -184,10 +182,10 @@ def definition(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of everything that determines the meaning of a report.
 
-    Texts for people, owner, expiry, consent, sensitivity, publication and the list of strata are
-    left out, because devices must not draw new random answers if these change. Consent, for
-    example, decides only whether there is a report. A report's stratum is included, so that each
-    stratum has separate tallies. Trials have separate editions, too.
+    Devices must not draw new random answers if a change leaves the meaning of reports unchanged.
+    Therefore the digest excludes texts for people, owner, expiry, consent, sensitivity, publication
+    and the list of strata. The digest includes a report's stratum, so that each stratum has
+    separate tallies. Trials have separate editions, too.
     """
     meaning: dict[str, object] = {
         "schema": 1,

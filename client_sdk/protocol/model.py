@@ -1,10 +1,14 @@
-"""The kind of a question whose answers train a model, which predicts a label from features.
+"""The kind ``model``: answers train a model that predicts a label from features.
 
-An answer can be encoded in two ways. For a mechanism for vectors, the input is a vector of products
-of features and label. The mean of these vectors determines a linear model. For the mechanism
-``crosses``, the input consists of one *cell* for each feature. A cell is a pair of the label and a
-part of the feature's values. The shares of these cells determine the label's log-odds. Both
-encodings consist of integers that are the same on every machine.
+There are two encodings of an answer:
+
+* For vector mechanisms, the input is a vector of products of features and label. The mean of these
+  vectors determines a linear model.
+* For the mechanism ``crosses``, the input is one *cell* for each feature. A cell is a pair of a
+  part of the feature's values and the label. The shares of the cells determine the label's
+  log-odds.
+
+Both encodings consist of integers that are the same on every machine.
 
 Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
 sufficient statistics for scalable Bayesian GLM inference" (degree 2).
@@ -42,26 +46,25 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum total of `ModelFeature.coordinates` over all features. With more coordinates, their
-products would not fit into a vector of the maximum length."""
+"""The maximum total of `ModelFeature.coordinates` over all features. The products of more
+coordinates would not fit into a vector of the maximum length."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
-"""The vector consists of four parts: label * feature, feature * feature, feature, and label. These
-are the weights of the parts. The whole vector has a fixed norm, so a larger weight for one part
-adds noise to the other parts. docs/research/models.md compares these weights with alternatives."""
+"""The weights of the vector's four parts: label * feature, feature * feature, feature, and label.
+The whole vector has a fixed norm, so a larger weight for one part adds noise to the other parts.
+docs/research/models.md compares these weights with alternatives."""
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFeature:
-    """A feature. Its value is a number, which is clipped to a range, or one of several values.
+    """A feature. Its value is a number, clipped to a range, or one of several values.
 
     Attributes:
-        name: its key in an answer.
-        kind: the definition of its possible values.
+        name: the feature's key in an answer.
+        kind: the definition of the possible values.
         bins: the number of equal parts of a number's range; unused for a choice of values.
-
     """
 
     name: str
@@ -72,8 +75,7 @@ class ModelFeature:
     def coordinates(self) -> tuple[str, ...]:
         """The names of the feature's coordinates.
 
-        A number, or a choice of two values, has one coordinate. A choice of more values has a
-        coordinate for each value except the first.
+        A number has one coordinate. A choice has one coordinate for each value except the first.
         """
         if isinstance(self.kind, Number):
             return (self.name,)
@@ -81,23 +83,23 @@ class ModelFeature:
 
     @property
     def cells(self) -> int:
-        """The number of parts, which are the bins of a number's range or the values of a choice."""
+        """The number of parts: the bins of a number's range, or the values of a choice."""
         return self.bins if isinstance(self.kind, Number) else self.kind.size
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the parts, which are the ends of each bin, or the values."""
+        """The names of the parts: the ends of each bin, or the values."""
         if isinstance(self.kind, Category):
             return self.kind.values
         low, step = self.kind.low, (self.kind.high - self.kind.low) / self.bins
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield the coordinates of a value that `place` returned, each from -`UNIT` to `UNIT`.
+        """Yield the coordinates for a result of `place`, each from -`UNIT` to `UNIT`.
 
-        A coordinate of 1 is represented by `UNIT`. The range of a number becomes -1..1, and two
-        values become -1 and 1. With three or more values, each value except the first has a
-        coordinate, which is 1 for this value and otherwise 0.
+        `UNIT` represents a coordinate of 1. A number's range becomes -1..1, and two values become
+        -1 and 1. With three or more values, each value except the first has a coordinate: 1 for
+        this value, otherwise 0.
         """
         if isinstance(self.kind, Number):
             yield round((2 * value - 1) * UNIT)
@@ -107,11 +109,11 @@ class ModelFeature:
             yield from (UNIT * (value == other) for other in range(1, self.kind.size))
 
     def cell(self, value: Fraction | int) -> int:
-        """Return the index of the part that contains a value that `place` returned."""
+        """Return the index of the part for a result of `place`."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
-        """Return an answer in part ``cell``, which is the middle of a bin, or a value."""
+        """Return an answer in part ``cell``: the middle of a bin, or a value."""
         if isinstance(self.kind, Category):
             return self.kind.values[cell]
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
@@ -120,8 +122,7 @@ class ModelFeature:
         """Return a number's position in its range, from 0 to 1, or the index of a value, from 0.
 
         Raises:
-            DomainError: if the answer is invalid. The error names the feature, but not the answer.
-
+            DomainError: if the answer is invalid. The error names only the feature.
         """
         try:
             if isinstance(self.kind, Number):
@@ -134,12 +135,11 @@ class ModelFeature:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The definition of an answer by its features, in the registry's order, and its label.
+    """The features, in the registry's order, and the label of an answer.
 
     Attributes:
         features: at least one, with different names.
         label: yes or no, or a number.
-
     """
 
     features: tuple[ModelFeature, ...]
@@ -152,7 +152,7 @@ class Observation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The keys of an answer: the names of the features, followed by ``label``."""
+        """The keys of an answer: the names of the features, then ``label``."""
         return (*(feature.name for feature in self.features), LABEL)
 
     @property
@@ -162,12 +162,12 @@ class Observation:
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return f"a mapping with the keys {', '.join(self.names)} and no other"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the features and the label."""
+        """The features and the label, as part of the edition."""
         features = [{"name": each.name, "kind": each.kind.name, **each.kind.definition} for each in self.features]
         return {"features": features, "label": {"kind": self.label.name, **self.label.definition}}
 
@@ -177,11 +177,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return two extreme answers.
-
-        In the first one, everything has its minimum or first value; in the second one, its maximum
-        or last value.
-        """
+        """Return two answers: all minimums or first values, and all maximums or last values."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -191,16 +187,15 @@ class Observation:
         )
 
     def statement(self, say: Sentences) -> Iterator[str]:
-        """Yield a line for users that names the features."""
+        """Yield a line for users about the features."""
         yield say("statement.model", features=", ".join(map(escaped, self.names[:-1])))
 
     def read(self, answer: object) -> tuple[list[Fraction | int], int]:
         """Return the `place` of each feature, and the label as an integer from -`UNIT` to `UNIT`.
 
         Raises:
-            DomainError: if the answer does not have exactly the right keys, or a value is invalid.
-                The error contains no value.
-
+            DomainError: if a key is missing or unknown, or a value is invalid. The error contains
+                no value.
         """
         if not isinstance(answer, Mapping) or set(answer) != set(self.names):
             raise DomainError
@@ -293,7 +288,7 @@ class _OfFeatures(Kind):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return self.observation.expected
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
@@ -312,9 +307,8 @@ class Model(_OfFeatures, Ball):
 
     Attributes:
         observation: the features and the label.
-        radius: the maximum norm of the scaled features, times `UNIT`; longer vectors are shortened.
-        population: the expected number of devices, which `auto` uses; None if unknown.
-
+        radius: the maximum norm of the scaled features, times `UNIT`. Longer vectors are shortened.
+        population: the expected number of devices, used by ``auto``; None if unknown.
     """
 
     name: ClassVar[str] = "model"
@@ -360,7 +354,7 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return a model that shortens vectors of scaled features to at most the norm ``norm``.
+        """Return a model that shortens vectors of scaled features to the norm ``norm``.
 
         The default norm is the square root of half the number of coordinates.
         """
@@ -369,11 +363,11 @@ class Model(_OfFeatures, Ball):
 
     @property
     def length(self) -> int:  # type: ignore[override] # a field in other kinds
-        """The number of the vector's coordinates. Each is a product, a feature or the label."""
+        """The number of the vector's coordinates."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the kind with the encoding that the mechanism needs (a vector or crosses)."""
+        """Return the kind with the mechanism's encoding: a vector or crosses."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be a mechanism for models: auto, rotated-axes or crosses")
@@ -394,16 +388,14 @@ class Model(_OfFeatures, Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
         """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
 
         Raises:
-            DomainError: if the answer is not a mapping from every feature and the label to values
-                of their domains.
-
+            DomainError: if a key is missing or unknown, or a value is invalid.
         """
         places, label = self.observation.read(answer)
         scaled = [
@@ -415,19 +407,17 @@ class Model(_OfFeatures, Ball):
         return lifted(products(shortened, label), inputs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield lines that name the features and state the length of their vector."""
+        """Yield lines for users about the features and the length of their vector."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class CrossedModel(_OfFeatures):
-    """Features and a yes-or-no label. Each report is about one feature together with the label.
+    """Features and a yes-or-no label. Each report is about one feature and the label.
 
     Attributes:
-        observation: the label, and the features. The range of every number is divided into the same
-            number of parts.
-
+        observation: the label and the features. All numbers have the same number of parts.
     """
 
     name: ClassVar[str] = "model-of-crosses"
@@ -437,17 +427,17 @@ class CrossedModel(_OfFeatures):
 
     @classmethod
     def with_bins(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
-        """Return the model that divides the range of each number into ``bins`` equal parts."""
+        """Return the model with ``bins`` equal parts of each number's range."""
         return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return self.observation.definition | {"bins": self.observation.features[0].bins}
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """For each feature, the number of pairs of one of its parts and a label."""
+        """For each feature, the number of pairs of a part and a label."""
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds
@@ -463,16 +453,16 @@ class CrossedModel(_OfFeatures):
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds
-        """Return, for each feature, a uniformly drawn pair, to replace an invalid answer."""
+        """Return a uniformly drawn pair for each feature, to replace an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield a line that names the features, and a line that says that one feature is drawn."""
+        """Yield lines for users about the features and the draw of one feature."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return, in words, the pairs of a part and a label for which a symbol is most likely."""
+        """Return the most likely pairs of a part and a label for a symbol, in words."""
         crosses = cast("Crosses", channel)  # no other channel has features
         place, own = crosses.feature_of(symbol)
         feature = self.observation.features[place]
@@ -484,7 +474,7 @@ class CrossedModel(_OfFeatures):
 
 
 def length_for(inputs: int) -> int:
-    """Return the length of the vector of products, if features have ``inputs`` coordinates."""
+    """Return the length of the vector of products for ``inputs`` coordinates of features."""
     return inputs * (inputs + 1) // 2 + 2 * inputs + 1
 
 
@@ -514,9 +504,9 @@ def products(features: Sequence[int], label: int) -> list[int]:
 def weights() -> tuple[int, int, int, int, int]:
     """Return `UNIT` times the weights for label * feature, square, pair, feature, and label.
 
-    A square is the product of a feature with itself; a pair is the product of two different
-    features. A pair represents two entries of a symmetric matrix, (i, j) and (j, i). Its weight is
-    therefore larger.
+    A square is the product of a feature with itself. A pair is the product of two different
+    features. A pair has a larger weight, because it represents two entries of a symmetric matrix,
+    (i, j) and (j, i).
     """
     squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
     label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)

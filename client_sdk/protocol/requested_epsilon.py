@@ -1,7 +1,7 @@
 """Epsilon as a registry requests it: a number, or ``ln`` of a number.
 
-The requested epsilon only selects a channel's integers. The charge is then computed from these
-integers (`client_sdk.protocol.epsilon`).
+The requested epsilon only selects a channel's integers. The charge depends on these integers
+(`client_sdk.protocol.epsilon`).
 """
 
 import re
@@ -12,12 +12,12 @@ from typing import NamedTuple
 from client_sdk.protocol.epsilon import exp_floor
 
 LEAST_EPSILON = Decimal("0.000001")
-"""The minimum epsilon. With a smaller epsilon, the reports of a million devices would contain less
-information than one report at epsilon 1."""
+"""The minimum epsilon. A million reports at a smaller epsilon contain less information than one
+report at epsilon 1."""
 
 GREATEST_EPSILON = Decimal(20)
-"""The maximum epsilon. With a larger epsilon, fewer than one report in 10**8 would differ from the
-answer, and 64-bit numerators would represent such a probability too coarsely."""
+"""The maximum epsilon. Above this epsilon, fewer than one report in 10**8 would differ from the
+answer. 64-bit numerators would represent such probabilities too coarsely."""
 
 _LOGARITHM = r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)"
 """``ln`` of a number in ASCII digits, which every programming language reads in the same way. More
@@ -41,9 +41,8 @@ class RequestedEpsilon(NamedTuple):
         """Read a number, or a string such as ``ln 3``.
 
         Raises:
-            ValueError: if the value is neither a number nor such a string, is not finite, or is out
-                of range. The message says what would be right.
-
+            ValueError: if the value is neither a finite number nor such a string, or is out of
+                range. The message names the valid values.
         """
         if isinstance(raw, str):
             return cls._parse_logarithm(raw)

@@ -1,13 +1,13 @@
-"""A page in plain words that tells users about the questions in a registry.
+"""A page in plain words that tells users about the metrics in a registry.
 
-The page says what is asked, why, and what the reports can reveal. It depends only on the registry.
+The page says what is collected, why, and what the reports can reveal. The page depends only on the
+registry.
 
-The page expresses privacy loss as odds. It assumes an observer who considers two answers equally
-likely before seeing the reports. It states the highest odds, for either answer, that the observer
-can have after seeing them.
+The page expresses privacy loss as odds. It assumes an observer who first considers two answers
+equally likely, and states the observer's highest possible odds after seeing the reports.
 
-The page calls a report with a small epsilon weak evidence. A report with a large epsilon is as good
-as the answer itself, and the page must say so.
+A report with a small epsilon is called weak evidence. A report with a large epsilon is as good as
+the answer itself, and the page must say so.
 """
 
 from __future__ import annotations
@@ -42,28 +42,26 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
 from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
-"""A privacy loss, in billionths of epsilon, that raises even odds to a million to one. This is as
-good as certainty."""
+"""A privacy loss, in billionths of epsilon, that raises even odds to a million to one."""
 
 TWO_DIGITS: Final = 10
 """Odds above this number to 1 are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""Maps each method that records answers to a part of a sentence's key. The sentence says what a
-report reveals by its mere existence."""
+"""Maps each recording method to a part of a sentence's key. The sentence says what the existence of
+a report reveals."""
 
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
 
 COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
-"""The commands that show and erase the list of reports that a device has sent."""
+"""The commands that show and erase the device's list of sent reports."""
 
 
 def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
-    The page does not depend on the day. Its figures for a year are valid for any year, even if a
-    device has reported before.
+    The figures for a year are valid for any year of a device.
 
     Args:
         registry: the app's questions and ceilings.
@@ -71,7 +69,6 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
     Raises:
         LanguageError: if there are no sentences in the language.
-
     """
     say = registry.sentences(language)
     totals = {
@@ -97,7 +94,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
     """Return the changes of the page between two registries, as a unified diff.
 
-    The result is empty if nothing has changed.
+    Without changes, the result is empty.
 
     Args:
         old: the registry before the change; None if there was none.
@@ -105,9 +102,8 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
         language: a language for which the SDK or the app has sentences.
 
     Raises:
-        LanguageError: if the new registry has no sentences in the language. If only the old
-            registry has none, the old page counts as empty.
-
+        LanguageError: if the new registry has no sentences in the language. An old registry without
+            them counts as an empty page.
     """
     from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
 
@@ -120,22 +116,18 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff.
-
-    If the line is the header of a hunk, append the last heading of the page above the hunk.
-    """
+    """Return a line of a diff. To the header of a hunk, append the last heading above the hunk."""
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return the odds to which a privacy loss can raise even odds, in words.
+    """Return the odds that a privacy loss can turn even odds into, in words.
 
     Args:
         nanos: the loss in billionths of epsilon.
         say: the wording to use, in the reader's language.
-
     """
     if nanos >= CERTAIN_NANOS:
         return say("statement.certain")
@@ -143,13 +135,12 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return the odds to which a privacy loss can raise even odds, and how often they are exceeded.
+    """Return the odds for a privacy loss, and how often they are exceeded, in words.
 
     Args:
         nanos: the loss in billionths of epsilon.
         chance: the maximum probability of a larger loss.
         say: the wording to use, in the reader's language.
-
     """
     if 2 * chance > 1 and nanos < CERTAIN_NANOS:
         return say("statement.unbounded")
@@ -157,20 +148,20 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return the odds to which a report can raise even odds, and how often they are exceeded."""
+    """Return the odds for one report, and how often they are exceeded, in words."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
-    """Return the odds that the page prints for a privacy loss. A result of 3 means 3 to 1."""
+    """Return the printed odds for a privacy loss. A result of 3 means 3 to 1."""
     # charges are rounded up by up to a billionth, but the page must show ln 3 as 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return how often the printed odds are exceeded, in words; empty if they mean certainty."""
+    """Return how often the printed odds are exceeded, in words; empty for certain odds."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 
@@ -183,10 +174,10 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
-    """Yield the first paragraphs, which explain the randomization and the protection of users.
+    """Yield the first paragraphs, about randomization and protection.
 
-    For a browser, the first paragraph states the limit that applies even if storage is deleted,
-    because no other limit is certain.
+    For a browser, the first paragraph states the limit that applies even if storage is deleted. No
+    other limit is certain.
     """
     budget = registry.budget
     if budget.may_be_wiped:
@@ -207,7 +198,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the section on consent, if needed. It lists each purpose with its questions."""
+    """Yield the section on consent, if needed. It lists each purpose with its metrics."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -220,7 +211,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes in one string. If there are none, it says to agree to everything."""
+    """Return purposes in one string. Without purposes, it says to agree to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -266,7 +257,7 @@ def _tells(metric: Metric) -> str:
 
 
 def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield sentences about the true answers that are stored on the device's disk."""
+    """Yield sentences about true answers on the device's disk."""
     if metric.kind.always_persists:
         yield say("statement.disk.days")
     elif metric.persist:
@@ -276,7 +267,7 @@ def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield sentences about how much a single report reveals."""
+    """Yield sentences about what a single report reveals."""
     share = truth_in_words(metric, say)
     if share is not None:
         yield say("statement.truth", share=share)
@@ -309,7 +300,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield the commands that show and erase the list of sent reports, and say what remains."""
+    """Yield the commands for the list of sent reports, and a sentence about what remains."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
@@ -319,15 +310,15 @@ def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
 
 
 WEAK: Final = 4
-"""A report that raises even odds to at most this number to 1 is called weak evidence."""
+"""The highest odds, to 1, of a report that is called weak evidence."""
 
 STRONG: Final = 99
-"""A report that raises even odds to at most this number to 1 is called strong evidence. A report
-that raises them further is called as good as the answer."""
+"""The highest odds, to 1, of a report that is called strong evidence. Reports with higher odds are
+called as good as the answer."""
 
 PAIR: Final = 2
-"""With this number of possible answers, the odds of a report determine the share of true reports.
-With more answers, the share is lower."""
+"""The number of possible answers at which odds determine the share of true reports. With more
+answers, the share is lower."""
 
 BETS: Final = 10
 REPORTS: Final = 100
@@ -335,17 +326,16 @@ REPORTS: Final = 100
 Where rounding would be too coarse, denominators are larger."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
-"""A probability is only rounded to a multiple of 1/`BETS` if this changes it by at most 0.04."""
+"""The largest change of a probability when it is rounded to a multiple of 1/`BETS`."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return, in words, how strong the evidence of a report is, for the most revealing question.
+    """Return how strong a report's evidence is, in words, for the most revealing metric.
 
     Args:
-        metrics: the questions, at least one.
+        metrics: at least one metric.
         say: the wording to use, in the reader's language.
-        written: a function that formats the title of a question.
-
+        written: formats the title of a metric.
     """
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio, title = metric.channel.worst_ratio, written(say.code("title", metric.name))
@@ -367,8 +357,8 @@ def truth_in_words(metric: Metric, say: Sentences) -> str | None:
 def truth(metric: Metric) -> Fraction | None:
     """Return the exact probability that a report is true; None if a report names no single answer.
 
-    The probability is the same for every answer. A report on a number or a set, or from a block
-    design, does not name a single answer: it names a range, a member or a group of answers.
+    The probability is the same for every answer. Reports on numbers or sets, or from a block
+    design, name no single answer.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
@@ -376,7 +366,7 @@ def truth(metric: Metric) -> Fraction | None:
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:
-    """Return the probability that corresponds to odds of ``ratio`` to 1, such as "7 in 10".
+    """Return the probability for odds of ``ratio`` to 1, such as "7 in 10".
 
     The probability is rounded up, because it limits what a report reveals.
     """

@@ -1,19 +1,18 @@
-"""The kind of a question whose answer is any text, or a list of texts.
+"""The kind ``text``: the answer is any text, or a list of texts.
 
-A text is encoded as one cell for each group. The texts of a list are encoded as a set of cells for
-each group, which dummies fill up to the maximum number of texts.
+Each report belongs to a *group* (`client_sdk.protocol.mechanisms.grouped_geometry`). In each group,
+a hash maps the text to a *cell*, an integer. The channel draws the group, independently of the
+text. This module computes the cells of all groups, so that the encoding does not depend on the
+drawn group.
 
-Each report belongs to a *group* (`client_sdk.protocol.mechanisms.grouped_geometry`). The channel
-draws the group with coins that do not depend on the text. In each group, a hash maps the text to a
-*cell*, an integer. This module computes the cells of all groups, so that the encoding does not
-depend on the drawn group.
+A list of texts is encoded as a set of cells for each group. Dummies fill up the set to the maximum
+number of texts.
 
-Before it is hashed, a text of at most L letters becomes an integer of L * c bits, with c bits for
-each letter. The letters are numbered from 1 in the registry's order; 0 ends the text and fills the
-remaining places.
+Before hashing, a text of at most L letters becomes an integer of L * c bits, c for each letter. The
+letters are numbered from 1 in the registry's order. 0 ends the text and fills the remaining bits.
 
-Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (where
-each group of devices reports prefixes of one length).
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (groups of
+devices that report prefixes of one length).
 """
 
 from __future__ import annotations
@@ -41,22 +40,21 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
-"""The maximum number of different letters; a letter then takes at most 8 bits. With more bits for
-each letter, a text would need too many groups."""
+"""The maximum number of different letters; a letter then takes at most 8 bits. With more bits per
+letter, a text would need too many groups."""
 
 MAX_TEXT_LENGTH: Final = 32
-"""The maximum length of a text. Longer texts need more groups, with fewer devices in each."""
+"""The maximum length of a text. Longer texts need more groups, each with fewer devices."""
 
 MAX_TEXTS: Final = 100
-"""The maximum number of texts in one answer. With more texts, a report would hardly reveal anything
-about each of them.
-"""
+"""The maximum number of texts in one answer. With more texts, a report would reveal too little
+about each."""
 
 CELLS: Final = 2**17
 """The approximate number of cells of a group, unless the registry sets ``cells``."""
 
 MOST_APPROVED: Final = 1000
-"""The maximum number of approved texts. Nobody would check more of them one by one."""
+"""The maximum number of approved texts. Nobody would check more texts one by one."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
 """The letters of a text that is encoded as UTF-8: letter n represents byte n.
@@ -67,8 +65,8 @@ CUT: Final = "…"
 """The mark shown after a text of the maximum length, which may be part of a longer text."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point that Python substitutes for byte 128 if it occurs in invalid UTF-8. The code
-points for bytes 129 to 255 follow (PEP 383, surrogateescape)."""
+"""The code point that Python substitutes for byte 128 in invalid UTF-8. The code points for bytes
+129 to 255 follow (PEP 383, surrogateescape)."""
 
 
 PRESETS: Final[Mapping[str, str]] = {
@@ -84,7 +82,7 @@ cells, hardly any additional texts would be found."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters that a table sets, directly or by ``preset``; None after a mistake."""
+    """Return the letters from ``letters`` or ``preset``; None after a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -123,20 +121,18 @@ def _read_approved(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
-    """Any text that consists of the listed letters.
+    """Any text of the listed letters.
 
     Attributes:
         letters: at least two different letters, in the registry's order.
         max_length: L, the maximum number of letters; a longer text is cut.
-        other: the letter that replaces unlisted letters; None if texts with unlisted letters are
-            invalid.
-        discover: whether texts that nobody listed can be discovered. If not, reports only confirm
-            or refute texts that the analyst lists.
-        max_items: the maximum number of texts in one answer. If it is 1, the answer is a text;
-            otherwise, the answer is a list of different texts in any order.
+        other: the letter that replaces unlisted letters; None if unlisted letters are invalid.
+        discover: whether unlisted texts can be discovered. If not, reports only confirm or refute
+            texts that the analyst lists.
+        max_items: the maximum number of texts in one answer. If 1, the answer is a text; otherwise,
+            the answer is a list of different texts in any order.
         cells: the approximate number of cells of a group; the channel determines the exact number.
         approved: the discovered texts that may be published; not part of the edition.
-
     """
 
     name: ClassVar[str] = "text"
@@ -209,7 +205,7 @@ class Text(Kind):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the kind. If its keys contradict each other, add a mistake and return None."""
+        """Return the kind, or None after a mistake, such as contradicting keys."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
@@ -225,7 +221,7 @@ class Text(Kind):
         return kind._with_approved(table, values["approved"] or ())
 
     def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
-        """Return the kind with these approved texts; None if one of them is invalid."""
+        """Return the kind with these approved texts; None if a text is invalid."""
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:
@@ -235,7 +231,7 @@ class Text(Kind):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         letters = "" if self.other is not None else f" of {self.alphabet}"
         if self.max_items == 1:
             return f"a text{letters}"
@@ -243,12 +239,12 @@ class Text(Kind):
 
     @property
     def alphabet(self) -> str:
-        """The letters that a text may contain, described for error messages."""
+        """The letters of a text, for error messages."""
         return "characters other than NUL" if self.letters == BYTES else f"the letters {self.letters!r}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition about the possible answers, without the number of cells."""
+        """The possible answers, as part of the edition, without the number of cells."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,
@@ -258,7 +254,7 @@ class Text(Kind):
         return fields if self.other is None else {**fields, "other": self.other}
 
     def groups(self, cells: int) -> tuple[Group, ...]:
-        """Return the groups of devices (see `groups_of`), if each group has ``cells`` cells."""
+        """Return the groups of devices (see `groups_of`) with ``cells`` cells each."""
         return _groups(self.letters, self.max_length, cells, self.discover)
 
     @property
@@ -268,18 +264,18 @@ class Text(Kind):
 
     @property
     def dummies(self) -> int:
-        """The number of cells of a group, the last ones, that fill up lists and have no texts."""
+        """The number of dummies: the last cells of a group, which fill up lists."""
         return self.max_items if self.max_items > 1 else 0
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[Any, ...]:  # noqa: ARG002 used by other kinds
-        """Return, for each group, the cell of a text, or the cells of a list (see `encoded`)."""
+        """Return the cell of a text, or the cells of a list, for each group (see `encoded`)."""
         return self.encoded(self.numbers(answer), inputs)
 
     def encoded(self, numbers: Sequence[int], inputs: int) -> tuple[Any, ...]:
         """Return the channel's input for the integers of an answer's texts.
 
-        It has one cell for each group if `max_items` is 1. Otherwise, it has `max_items` different
-        cells for each group: those of the texts in rising order, then as many dummies as needed.
+        If `max_items` is 1, each group has one cell. Otherwise, each group has `max_items`
+        different cells: those of the texts in ascending order, then dummies.
         """
         by_text = [self.cells_of(number, inputs) for number in numbers]
         if self.max_items == 1:
@@ -289,13 +285,13 @@ class Text(Kind):
         return tuple((*own, *range(first, first + self.max_items - len(own))) for own in by_group)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the probability of the cells that `encode` returns for an answer, which is 1."""
+        """Return the only possible input for an answer, with probability 1."""
         return {self.encoded(self.numbers(answer), inputs): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[Any, ...]:
         """Return random cells for each group, to replace an invalid answer.
 
-        They are a uniformly drawn cell and, for lists, the cells after it, modulo ``inputs``.
+        For lists, the drawn cell is followed by the next cells, modulo ``inputs``.
         """
         firsts = [coins.below(inputs) for _ in self.groups(inputs)]
         if self.max_items == 1:
@@ -307,9 +303,8 @@ class Text(Kind):
 
         Raises:
             DomainError: if the answer is not a text, or not a set, list or tuple of up to
-                ``max_items`` different texts, or if a text has an unlisted letter while `other` is
+                ``max_items`` different texts, or if a text has an unlisted letter and `other` is
                 None.
-
         """
         if self.max_items == 1:
             return [self.number_of(answer)]
@@ -324,8 +319,7 @@ class Text(Kind):
         """Return the integer of a text. The highest bits encode the first letter.
 
         Raises:
-            DomainError: if ``text`` is not a text, or has an unlisted letter while `other` is None.
-
+            DomainError: if ``text`` is not a text, or has an unlisted letter and `other` is None.
         """
         if not isinstance(text, str):
             raise DomainError
@@ -351,24 +345,23 @@ class Text(Kind):
         return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
-        """Return the cell in each group of the text that an integer encodes.
+        """Return a text's cell in each group.
 
         Args:
-            number: the integer of a text.
-            cells: the number of cells of a group, with the dummies.
-
+            number: the integer of the text.
+            cells: the number of cells of a group, including dummies.
         """
         bits, without_dummies = self.bits, cells - self.dummies
         return tuple(group.cell(number >> bits - group.bits, without_dummies) for group in self.groups(cells))
 
     def parse(self, cell: str) -> object:
-        """Return the text in a table cell, or the texts if an answer is a set."""
+        """Return the text in a table cell, or the texts if an answer is a list."""
         if self.max_items == 1:
             return cell
         return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
 
     def truth(self, answer: object) -> object:
-        """Return the printable text of an answer or, if it is a set, its texts in a fixed order."""
+        """Return the printable text of an answer, or the texts of a list in a fixed order."""
         labels = tuple(map(self.label_of, self.numbers(answer)))
         return labels if self.max_items > 1 else labels[0]
 
@@ -379,7 +372,7 @@ class Text(Kind):
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that say which part of a text is reported, and what is not protected."""
+        """Yield sentences for users about the reported part of a text, and its protection."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -397,7 +390,7 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return, in words, a symbol's group, and for how many of its cells it is most likely."""
+        """Return a symbol's group, and the number of its most likely cells, in words."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).points.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
@@ -422,11 +415,10 @@ def _as_bytes(text: str) -> str:
 
 
 def _shown(spelled: str) -> str:
-    r"""Return, on one line, the text whose UTF-8 bytes are these letters.
+    r"""Return the text with these UTF-8 bytes as letters, on one line.
 
-    Bytes that are not valid UTF-8, such as those of a cut character, are written as ``\xc3``, and
-    control characters as ``\u{a}``. Backslashes and `CUT` are also escaped, so that no two texts
-    look the same.
+    Invalid bytes, such as those of a cut character, are written as ``\xc3``, and control characters
+    as ``\u{a}``. Backslashes and `CUT` are also escaped, so that no two texts look the same.
     """
     text = spelled.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))
@@ -445,5 +437,5 @@ def _shown_character(character: str) -> str:
 
 @lru_cache
 def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 part of the cache key
-    """Return the groups of a question; cached, so that hashes are not derived for every answer."""
+    """Return the groups of a metric. The cache avoids deriving hashes for every answer."""
     return groups_of(letters, max_length, cells, discover=discover)

@@ -17,13 +17,12 @@ MOST_DEVICES = 10**12
 """The maximum number of devices, which is a hundred times the world's population."""
 
 MAX_EXPONENT = 100
-"""The maximum exponent of ten of a number, positive or negative. No quantity needs more. With this
-limit, exact fractions remain small, and every number can be shown as a float."""
+"""The maximum absolute exponent of ten of a number. With this limit, exact fractions remain small,
+and a float can represent every number."""
 
 ALIKE = 0.7
-"""The minimum similarity, as a `difflib` ratio, between a misspelled word and the word that is
-suggested for it. One or two letters of a key may be wrong, but `fill_value` is not suggested for
-`values`."""
+"""The minimum similarity, as a `difflib` ratio, of a misspelled word and a suggestion. One or two
+letters may be wrong, but `fill_value` is not suggested for `values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
@@ -37,7 +36,7 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0, or its exponent of ten is at most `MAX_EXPONENT`."""
+    """Whether a finite number is 0, or has an exponent of ten up to `MAX_EXPONENT`."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
@@ -53,15 +52,14 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class TomlTable:
-    """A parser for one table of the registry. It reads keys one by one, and collects all mistakes.
+    """A parser for one table of the registry. It reads keys one by one and collects all mistakes.
 
     Attributes:
         mistake_count: the number of mistakes in this table so far.
-
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Store the value at a place in the file; if it is not a table, add a mistake."""
+        """Read the value at a place in the file. Add a mistake unless it is a table."""
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
@@ -77,14 +75,14 @@ class TomlTable:
         self.mistake_count += 1
 
     def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 any TOML value
-        """Remove a key from the table, and return its raw value; None if the key is missing."""
+        """Remove a key from the table and return its raw value; None if missing."""
         self._known.append(key)
         if required and key not in self._raw:
             self.mistake(key, "is missing")
         return self._raw.pop(key, None)
 
     def has(self, key: str) -> bool:
-        """Whether a key is in the table and has not been removed yet."""
+        """Whether a key is left in the table."""
         return key in self._raw
 
     @property
@@ -93,10 +91,9 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return the printable string that a key contains.
+        """Return the printable string of a key, or ``default`` if missing.
 
-        If the key is missing, return ``default``. If the string is invalid, add a mistake and
-        return an empty one.
+        If the string is invalid, add a mistake and return an empty string.
         """
         value = self.take(key, required=required)
         if value is None:
@@ -107,7 +104,7 @@ class TomlTable:
         return value
 
     def number(self, key: str, *, required: bool = True) -> Fraction | None:
-        """Return the finite number that a key contains; None if it is missing or invalid."""
+        """Return the finite number of a key; None if missing or invalid."""
         value = self.take(key, required=required)
         if value is None:
             return None
@@ -120,7 +117,7 @@ class TomlTable:
         return Fraction(value)
 
     def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
-        """Return a whole number from 1 to ``most``; None if it is missing or invalid."""
+        """Return the whole number of a key, from 1 to ``most``; None if missing or invalid."""
         value = self.take(key, required=required)
         if value is not None and (type(value) is not int or not 1 <= value <= most):
             self.mistake(key, f"must be a whole number from 1 to {most}")
@@ -128,14 +125,14 @@ class TomlTable:
         return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return the truth value that a key contains; the default if it is missing or invalid."""
+        """Return the truth value of a key; ``default`` if missing or invalid."""
         value = self.take(key)
         if value is not None and not isinstance(value, bool):
             self.mistake(key, "must be true or false")
         return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return the one of ``choices`` that a key names; None if it is missing or invalid."""
+        """Return the member of ``choices`` that a key names; None if missing or invalid."""
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -143,7 +140,7 @@ class TomlTable:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the kind of window that a key names; the default if it is missing or invalid."""
+        """Return the kind of window that a key names; ``default`` if missing or invalid."""
         value = self.take(key)
         if value is None:
             return default

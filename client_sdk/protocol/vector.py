@@ -1,4 +1,4 @@
-"""The kind of a question whose answer is a vector, such as an embedding. Its mean is estimated.
+"""The kind ``vector``: the answer is a vector, such as an embedding. Its mean is estimated.
 
 A vector is encoded as integers that are the same on every machine. Each number is converted to the
 nearest 64-bit float, divided by ``norm``, and rounded half to even to a multiple of 2**-20.
@@ -27,22 +27,21 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 UNIT: Final = 2**20
-"""The integer that represents ``norm``, the maximum norm of a vector.
+"""The integer for ``norm``, the maximum norm of a vector.
 
-The coordinates of a rotated vector with 4,096 coordinates remain below 2**38. A double represents
-such integers exactly.
+A rotated vector with 4,096 coordinates has coordinates below 2**38. A double represents such
+integers exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. The encoding adds one coordinate, and the largest rotation has
-4,096."""
+"""The maximum number of coordinates. The encoding adds one, and the largest rotation has 4,096."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
 """The minimum and the maximum of ``norm``."""
 
 
 def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
-    """Return the maximum norm that a table sets; None if it is missing or invalid."""
+    """Return the maximum norm in a table; None if missing or invalid."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
         table.mistake(
@@ -61,12 +60,11 @@ NORM: Final = Key(
 
 
 class Ball(Kind):
-    """The base class for vectors of at most a given norm. Encoding them needs no randomness.
+    """The base class of vectors with a maximum norm. The encoding needs no randomness.
 
     Attributes:
         length: the number of coordinates, from 1 to `MAX_LENGTH`.
         norm: the maximum norm, exact.
-
     """
 
     __slots__ = ()
@@ -97,26 +95,25 @@ class Ball(Kind):
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return a uniformly drawn signed axis of length `UNIT`, to replace an invalid answer.
 
-        A signed axis is a vector with a single nonzero coordinate. The mean of a drawn axis is 0,
+        A signed axis is a vector with a single nonzero coordinate. The mean of a random axis is 0,
         like the mean of a random direction.
         """
         place, sign = divmod(coins.below(2 * inputs), 2)
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return a symbol's direction in words, with the numbers of its rotation and axis."""
+        """Return a symbol's direction, with the numbers of its rotation and axis, in words."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
 
 @dataclass(frozen=True, slots=True)
 class Vector(Ball):
-    """A vector of a fixed length, and of at most a given norm.
+    """A vector with a fixed length and a maximum norm.
 
     Attributes:
         length: the number of coordinates, from 1 to `MAX_LENGTH`.
-        norm: the maximum norm, exact. A longer vector is shortened to this norm.
-
+        norm: the exact maximum norm. Longer vectors are shortened to this norm.
     """
 
     name: ClassVar[str] = "vector"
@@ -135,12 +132,12 @@ class Vector(Ball):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return f"a list of {self.length} {NUMBERS}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition about possible answers. The norm is a string such as ``1/3``."""
+        """The possible answers, as part of the edition. The norm is a string such as ``1/3``."""
         return {"length": self.length, "norm": str(self.norm)}
 
     @property
@@ -162,15 +159,15 @@ class Vector(Ball):
         return lifted(clipped([round(size / norm * UNIT) for size in sizes_of(answer)]), inputs)
 
     def parse(self, cell: str) -> object:
-        """Return the numbers that a table cell contains, separated by `MEMBERS_APART`."""
+        """Return the numbers in a table cell, separated by `MEMBERS_APART`."""
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     def columns(self, metric: str) -> Sequence[str]:
-        """Return the names of the table columns for a vector, one for each coordinate."""
+        """Return the names of the table columns of a vector, one for each coordinate."""
         return [f"{metric}.{place}" for place in range(self.length)]
 
     def parse_columns(self, cells: Sequence[str]) -> object:
-        """Return the numbers that the cells of several columns contain, one in each."""
+        """Return the numbers in the cells of several columns."""
         numbers = map(decimal_in, cells)
         return [None if number is None else float(number) for number in numbers]
 
@@ -184,7 +181,7 @@ class Vector(Ball):
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield a sentence for users that states the vector's length."""
+        """Yield a sentence for users about the vector's length."""
         yield say("statement.vector", length=self.length)
 
     @property
@@ -194,7 +191,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector, shortened to the norm `UNIT` if it is longer; round towards 0."""
+    """Return a vector, shortened to the norm `UNIT` if necessary. Round towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates
@@ -205,11 +202,10 @@ def clipped(coordinates: list[int]) -> list[int]:
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
     """Return a vector of ``dimension`` coordinates and norm `UNIT`, up to rounding.
 
-    The vector is extended by one coordinate, with which its norm is `UNIT`, and then by zeros.
+    One additional coordinate makes the norm `UNIT`. The remaining coordinates are 0.
 
     Raises:
         ValueError: if there are too many coordinates, or their norm is above `UNIT`.
-
     """
     missing = UNIT**2 - sum(map(mul, coordinates, coordinates))
     if missing < 0 or len(coordinates) >= dimension:

@@ -10,15 +10,14 @@ from client_sdk.protocol.errors import WindowError
 DAY_S = 86_400
 
 GRACE_S = 3 * DAY_S
-"""How long, in seconds, a collector accepts reports after their window's end, by default.
+"""The default time, in seconds, for which a collector accepts reports after their window's end.
 
-Three days suffice for a device that was off over a weekend. Clients also stop sending reports three
-days after the window's end.
+Three days suffice for a device that was off over a weekend. Clients stop sending at the same time.
 """
 
 LATEST_YEAR = 9998
-"""The last year in which a window may begin. `datetime` supports one more year, so that it can
-represent the end of every window."""
+"""The last year in which a window may begin. `datetime` supports one more year for the window's
+end."""
 
 
 class WindowKind(StrEnum):
@@ -31,14 +30,13 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window, which is a day, an ISO week or a month in UTC.
+    """A day, an ISO week or a month in UTC.
 
     Attributes:
         kind: day, week (ISO 8601, from Monday) or month, in UTC.
         text: the window's name on the wire, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``.
         starts_at: the window's first instant, in Unix seconds.
         ends_at: the first instant after the window, in Unix seconds.
-
     """
 
     kind: WindowKind
@@ -84,7 +82,6 @@ class Window:
 
         Raises:
             WindowError: if the text is not the canonical name of a supported window.
-
         """
         try:
             window = Window(*_kind_and_first_day(text))
@@ -106,7 +103,7 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window of a kind that begins on a day; cached, because devices use few windows."""
+"""Returns the window of a kind that begins on a day. Devices use few windows, so a cache helps."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

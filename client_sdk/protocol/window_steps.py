@@ -1,4 +1,4 @@
-"""Functions that find a later window of the same kind, or count the windows up to a day."""
+"""Finds a later window of the same kind, and counts the windows up to a day."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window that is ``windows`` (0 or more) windows after the given one.
+    """Return the window after ``windows`` (0 or more) steps.
 
     Raises:
         WindowError: if the result is after the last possible date.
-
     """
     try:
         if window.kind is WindowKind.MONTH:
@@ -29,7 +28,7 @@ def later(window: Window, windows: int) -> Window:
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return the number of windows from ``window`` to the one with ``last_day``, both included."""
+    """Return the number of windows from ``window`` to the window of ``last_day``, inclusive."""
     if window.kind is WindowKind.MONTH:
         months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
         return max(0, months + 1)

@@ -1,7 +1,7 @@
-"""The kinds of questions. Each class defines the keys, the encoding and the wording of one kind.
+"""The kinds of metrics: their keys, encoding and wording.
 
-This package contains the simple kinds. The kinds text, vector and model have their own modules next
-to this package. A device imports only the modules of the kinds that its registry uses.
+The kinds text, vector and model have their own modules next to this package. A device imports only
+the modules of the kinds in its registry.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KINDS: Final[Mapping[str, str]] = {
 
 
 def kind_named(name: str) -> type[Kind]:
-    """Return the class of the kind with a name.
+    """Return the class of a kind.
 
     >>> kind_named("category").name
     'category'

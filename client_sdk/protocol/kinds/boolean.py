@@ -1,4 +1,4 @@
-"""The kind of a question whose answer is yes or no."""
+"""The kind ``boolean``: the answer is yes or no."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TRUTH_VALUES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "1"), True),
     **dict.fromkeys(("false", "no", "0"), False),
 }
-"""Maps the spellings of yes and no in table cells, in lower case, to truth values."""
+"""Maps spellings in table cells, in lower case, to truth values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boolean(Labels):
-    """The kind of a yes-or-no question: input 0 of the channel is false, and input 1 is true."""
+    """A yes-or-no metric: input 0 of the channel is false, and input 1 is true."""
 
     name: ClassVar[str] = "boolean"
     shapes: ClassVar[tuple[str, ...]] = ("yes-or-no",)
@@ -32,7 +32,7 @@ class Boolean(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """Empty, because all questions of this kind have the same possible answers."""
+        """Empty, because all metrics of this kind have the same possible answers."""
         return {}
 
     def symbol(self, answer: object) -> int:
@@ -47,11 +47,10 @@ class Boolean(Labels):
         return int(answer)
 
     def parse(self, cell: str) -> object:
-        """Return the truth value that a table cell contains.
+        """Return the truth value in a table cell.
 
         Raises:
             DomainError: if the cell contains no truth value.
-
         """
         stated = cell.strip().lower()
         if stated not in TRUTH_VALUES:
@@ -59,5 +58,5 @@ class Boolean(Labels):
         return TRUTH_VALUES[stated]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield a sentence for users: the answer is yes or no."""
+        """Yield a sentence for users about the possible answers."""
         yield say("statement.boolean")

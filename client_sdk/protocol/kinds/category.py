@@ -1,4 +1,4 @@
-"""The kind of a question whose answer is one of several named values."""
+"""The kind ``category``: the answer is one of several named values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from client_sdk.protocol.sentences import Sentences
 
 @dataclass(frozen=True, slots=True)
 class Category(Labels):
-    """The kind of a question with several named values: input i of the channel is ``values[i]``.
+    """A metric with named values: input i of the channel is ``values[i]``.
 
     Attributes:
         values: at least two different strings, in the registry's order.
         other: the value that replaces unlisted answers; None if unlisted answers are invalid.
-
     """
 
     name: ClassVar[str] = "category"
@@ -43,14 +42,14 @@ class Category(Labels):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return f"one of {preview(self.values)}" if self.other is None else "a string"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers.
+        """The possible answers, as part of the edition.
 
-        ``other`` is part of the edition, because it changes the meaning of reports with that value.
+        ``other`` is included, because it changes the meaning of reports with that value.
         """
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
@@ -58,8 +57,7 @@ class Category(Labels):
         """Return the channel's input for a value.
 
         Raises:
-            DomainError: if the answer is not a string, or is unlisted while `other` is None.
-
+            DomainError: if the answer is not a string, or is unlisted and `other` is None.
         """
         symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
         if symbol is None:
@@ -67,21 +65,21 @@ class Category(Labels):
         return symbol
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield sentences for users on the values, and on the value that replaces other answers."""
+        """Yield sentences for users about the values and `other`."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from self.said_of_others(say)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield a sentence for users that names `other`, unless it is None."""
+        """Yield a sentence for users about `other`, unless `other` is None."""
         if self.other is not None:
             yield say("statement.other_answer", other=escaped(self.other))
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values; ``str`` if any string is allowed."""
+        """The type of an answer: a ``Literal`` of the values, or ``str`` for any string."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: a union of the values; ``string`` if any string is allowed."""
+        """The type of an answer: a union of the values, or ``string`` for any string."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"

@@ -1,11 +1,13 @@
-"""Two questions that are answered together: each pair of answers is one category.
+"""The kinds for two metrics that are answered together: each pair of answers is one category.
 
-The answer to the first question is called the *group*. If the second question asks for a number,
-the number is rounded at random, without bias, to one of a few points. Each pair of a group and a
-point is one category. If epsilon is small, it is best to use only the two ends of the range as
-points, because each additional point adds inputs to the channel. If epsilon is large, more points
-are better, because rounding to few points then costs more precision than additional inputs do
-(``docs/research/models.md`` contains the measurements behind `POINTS`).
+The answer to the first metric is called the *group*. If the second metric is a number, the number
+is rounded to one of a few points, at random and without bias. Each pair of a group and a point is
+one category.
+
+For a small epsilon, two points are best: the ends of the range. Each additional point adds inputs
+to the channel. For a large epsilon, more points are best, because rounding to few points costs more
+precision than additional inputs. ``docs/research/models.md`` contains the measurements for
+`POINTS`.
 """
 
 from __future__ import annotations
@@ -43,35 +45,31 @@ if TYPE_CHECKING:
 Crossed = Boolean | Category
 
 MAX_CELLS: Final = 256
-"""The maximum number of pairs of answers. With more pairs, the estimated share of a pair would be
-mostly noise even with a million devices, and computing the covariance would take seconds."""
+"""The maximum number of pairs of answers. With more pairs, shares would be mostly noise even with a
+million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), in descending order of m. A number is rounded to m points, where (m, r) is the
-first pair for which r times the number of groups is at most e**epsilon. For example, with 2 groups,
-there are 3 points if e**epsilon is at least 8, and 5 points if it is at least 64."""
+"""Pairs (m, r), in descending order of m. Numbers are rounded to the m points of the first pair
+with r times the number of groups at most e**epsilon. For example, with 2 groups, there are 3 points
+if e**epsilon is at least 8, and 5 points if it is at least 64."""
 
 LEAST_POINTS: Final = 2
-"""The minimum number of points to which a number is rounded. They are the ends of its range."""
+"""The minimum number of points for rounding a number: the ends of its range."""
 
 MEAN: Final = ("mean", "")
-"""The statistic and the scale of a number that can be compared between groups. The empty scale is
-linear."""
+"""The required statistic and scale of a number in a pair. The empty scale is linear."""
 
 _CROSSED: Final = "first a boolean, category or ordinal (the groups), then another of these or a number with a mean"
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a question that asks two questions together; None after a mistake.
-
-    Mistakes are added to the table.
+    """Return the kind of a pair of metrics; None after a mistake, which is added to the table.
 
     Args:
-        table: the table of the question.
-        raw: the value of the key ``cross``, which should list the names of the two questions.
-        others: the kinds of the questions that may be combined, by name; None for a question with
+        table: the table of the pair.
+        raw: the value of the key ``cross``, which should list the names of the two metrics.
+        others: the kinds of the metrics that may be combined, by name; None for a metric with
             mistakes.
-
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
@@ -104,7 +102,7 @@ def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int =
 
 
 class _Pair(Kind):
-    """The base class of both kinds of pairs. The answer to the first question is the group."""
+    """The base class of both kinds of pairs."""
 
     __slots__ = ()
 
@@ -114,21 +112,21 @@ class _Pair(Kind):
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the two questions."""
+        """The kinds of the two metrics."""
         return self.first, self.second
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return f"a pair: first {self.first.expected}, then {self.second.expected}"
 
     @property
     def expected_in_cell(self) -> str:
-        """The format of a pair in a table cell, in words."""
+        """The format of a pair in a table cell."""
         return f", then {MEMBERS_APART!r}, then ".join(part.expected_in_cell for part in self.parts)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield the sentences of both questions about unlisted answers."""
+        """Yield the sentences of both metrics about unlisted answers."""
         for part in self.parts:
             yield from part.said_of_others(say)
 
@@ -143,7 +141,7 @@ class _Pair(Kind):
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """The names of the two questions."""
+        """The names of the two metrics."""
         return self.names
 
     def parse_columns(self, cells: Sequence[str]) -> object:
@@ -159,32 +157,32 @@ class _Pair(Kind):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a tuple of the answers to both questions."""
+        """The type of an answer: a tuple of both answers."""
         return f"tuple[{self.first.python_type}, {self.second.python_type}]"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: a list of the answers to both questions."""
+        """The type of an answer: a list of both answers."""
         return f"readonly [{self.first.typescript_type}, {self.second.typescript_type}]"
 
     @property
     def browser_refusal(self) -> str:
-        """The reason why the SDK for browsers does not support the pair; empty if it does."""
+        """Why the browser SDK does not support the pair; empty if supported."""
         reasons = (reason for part in self.parts for reason in (part.cross_refusal, part.browser_refusal))
         return next(filter(None, reasons), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Cross(_Pair, Labels):
-    """Answers to two questions. If they have the inputs i and j, the pair has input i * size + j.
+    """Answers to two metrics with a few possible answers each.
 
-    In this formula, ``size`` is the number of possible answers to the second question.
+    The pair of inputs i and j has input i * size + j, where ``size`` is the number of possible
+    answers to the second metric.
 
     Attributes:
-        first: the kind of the question that defines the groups.
-        second: the kind of the question that is compared between groups.
-        names: the names of the two questions, for people; not part of the edition.
-
+        first: the kind of the metric that defines the groups.
+        second: the kind of the metric to compare between groups.
+        names: the names of the two metrics, for people; not part of the edition.
     """
 
     name: ClassVar[str] = "cross"
@@ -200,12 +198,12 @@ class Cross(_Pair, Labels):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The pair of answers that each input represents."""
+        """The pair of answers for each input."""
         return tuple(product(self.first.labels, self.second.labels))  # type: ignore[arg-type] # the labels of a part are never pairs
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
 
     def symbol(self, answer: object) -> int:
@@ -219,7 +217,7 @@ class Cross(_Pair, Labels):
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield sentences for users on both questions, and on values that replace other answers."""
+        """Yield sentences for users about both metrics."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
         yield from self.said_of_others(say)
@@ -227,16 +225,15 @@ class Cross(_Pair, Labels):
 
 @dataclass(frozen=True, slots=True)
 class MeanByGroup(_Pair):
-    """A group and a number, which is rounded to one of several evenly spaced points.
+    """A group and a number. The number is rounded to one of several evenly spaced points.
 
     Input g * points + j of the channel represents group g and point j.
 
     Attributes:
-        first: the kind of the question that defines the groups.
-        second: the number whose mean is compared between groups.
-        names: the names of the two questions, for people; not part of the edition.
-        points: the number of points to which the number is rounded, at least 2.
-
+        first: the kind of the metric that defines the groups.
+        second: the number to compare between groups by its mean.
+        names: the names of the two metrics, for people; not part of the edition.
+        points: the number of points for rounding the number, at least 2.
     """
 
     name: ClassVar[str] = "mean-by-group"
@@ -260,27 +257,27 @@ class MeanByGroup(_Pair):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The group and the point that each input represents; the point is a string."""
+        """The group and the point for each input. The point is a string."""
         points = [f"{float(self.second.number_at(point, self.points)):g}" for point in range(self.points)]
         return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # labels of parts are not pairs
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
-        """Return the same question with the best number of points for the epsilon."""
+        """Return the same metric with the best number of points for an epsilon."""
         return self.rounded_for(epsilon.odds)
 
     def rounded_for(self, odds: Fraction) -> MeanByGroup:
-        """Return the same question with the best number of points for e**epsilon = ``odds``."""
+        """Return the same metric with the best number of points for e**epsilon = ``odds``."""
         groups = self.first.size
         fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
         return replace(self, points=next(fitting, LEAST_POINTS))
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 used by other kinds
-        """Return the channel's input for a group and a number, which is rounded by one coin."""
+        """Return the channel's input for a group and a number. One coin rounds the number."""
         group, number = pair(answer)
         return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
 
@@ -301,11 +298,11 @@ class MeanByGroup(_Pair):
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase that says how numbers are clipped; empty if they are not clipped."""
+        """Return a phrase about clipping; empty for a kind without clipping."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield sentences for users on the rounding, and on values that replace other answers."""
+        """Yield sentences for users about the rounding and about unlisted answers."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:
             yield say("statement.group_at_ends", group=group, number=number)
@@ -314,7 +311,7 @@ class MeanByGroup(_Pair):
         yield from self.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the groups and points for which a symbol is most likely, in words."""
+        """Return the most likely groups and points for a symbol, in words."""
         places = (divmod(each, self.points) for each in channel.likeliest(symbol))
         return either(
             (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Labels(Kind):
-    """A kind in which each answer is one input of the channel: input i is ``labels[i]``."""
+    """A kind with one input of the channel for each answer: input i is ``labels[i]``."""
 
     __slots__ = ()
 
@@ -52,9 +52,9 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
-        """Return the fill "no answer", for which the channel has an additional input."""
+        """Return the fill "no answer", an additional input of the channel."""
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return the answers for which a symbol is most likely, in words."""
+        """Return the most likely answers for a symbol, in words."""
         return either((said(labels[each], say) for each in channel.likeliest(symbol)), say)

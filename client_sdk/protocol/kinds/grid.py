@@ -19,33 +19,29 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest exponent of ten of an answer. Every float has a smaller exponent. Converting a
+"""The largest exponent of ten of an answer; every float has a smaller exponent. Converting a
 Decimal with a far larger exponent to an exact fraction would exhaust the memory."""
 
 Ratio = tuple[int, int]
-"""A fraction, as a numerator and a positive denominator. Two integers are faster than a
-`Fraction`."""
+"""A numerator and a positive denominator. Two integers are faster than a `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
-"""The number that replaces infinity, and numbers with an exponent above `MAX_ANSWER_EXPONENT`. It
-is outside every range."""
+"""A number outside every range. It replaces infinity and exponents above `MAX_ANSWER_EXPONENT`."""
 
 STEPS: Final = 1000
-"""Numbers are printed with enough decimals to distinguish this many equal parts of their range."""
+"""Printed numbers have enough decimals to distinguish this many equal parts of their range."""
 
 
 class Grid(Kind):
-    """A number in a range, which is rounded at random to one of the two nearest grid points.
+    """A number in a range. The number is rounded at random to one of the two nearest grid points.
 
-    The grid points are evenly spaced, and there are as many as the channel has inputs. The nearer
-    point is more likely, so that the expected point equals the number, up to a bias of at most one
-    part in 2**64.
+    The grid points are evenly spaced, one for each input of the channel. The nearer point is more
+    likely. The expected point equals the number, up to a bias of at most one part in 2**64.
 
     Attributes:
         low: the exact minimum.
         high: the exact maximum, which is above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-
     """
 
     __slots__ = ()
@@ -64,41 +60,39 @@ class Grid(Kind):
 
     @property
     def takes_fill_value(self) -> bool:
-        """Whether a question with ``fill_in = true`` must set ``fill_value``."""
+        """Whether ``fill_in = true`` requires ``fill_value``."""
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
-        """Return the number of grid points to which numbers are rounded, at most ``most``.
+        """Return the number of grid points for rounding numbers, at most ``most``.
 
-        If the share of each number is estimated, there are no more points than possible numbers.
-        Otherwise, there are ``most`` points.
+        If the share of each number is estimated, there is at most one point per possible number.
         """
         return most if self.size is None else min(most, self.size)
 
     @abstractmethod
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position as a fraction: 0 at the minimum, 1 at the maximum.
+        """Return an answer's position in the range, from 0 to 1.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
-
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return the result of `part` as a `Fraction`, and raise the same errors."""
+        """Return `part` as a `Fraction`. Raise the errors of `part`."""
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as an exact number in the range, and raise the errors of `part`."""
+        """Return an answer as an exact number in the range. Raise the errors of `part`."""
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the grid point to which an answer is rounded; always draw exactly one coin."""
+        """Return the grid point for an answer. Always draw exactly one coin."""
         point, numerator = self._rounded(answer, inputs)
         return point + coins.bernoulli(numerator)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the probabilities of the one or two points to which an answer may be rounded."""
+        """Return the probabilities of the one or two possible points for an answer."""
         point, numerator = self._rounded(answer, inputs)
         chances = {point: 1 - Fraction(numerator, COIN_SCALE), point + 1: Fraction(numerator, COIN_SCALE)}
         return {input_: chance for input_, chance in chances.items() if chance}
@@ -111,10 +105,10 @@ class Grid(Kind):
         return point, scaled - point * COIN_SCALE
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Return ``fill_value``, the answer to report for a window in which nothing was recorded.
+        """Return ``fill_value``, the answer to report if nothing was recorded in a window.
 
-        If ``fill_value`` is invalid, or if there is no such report for this statistic, add a
-        mistake to the table.
+        If ``fill_value`` is invalid or this statistic has no such report, add a mistake to the
+        table.
         """
         if not self.takes_fill_value:
             return Kind.fill(self, table, value)
@@ -126,7 +120,7 @@ class Grid(Kind):
         return Fill(int(value) if self.is_whole else value)
 
     def answer_at(self, number: Fraction) -> object:
-        """Return a number in the range as an answer, which is an integer if all answers are."""
+        """Return a number in the range as an answer: an integer if all answers are integers."""
         return int(number) if self.is_whole else number
 
     def named_at(self, number: Fraction) -> NamedAnswer:
@@ -139,7 +133,7 @@ class Grid(Kind):
         return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the range of numbers for which a symbol is most likely, in words."""
+        """Return the most likely range of numbers for a symbol, in words."""
         inputs = channel.likeliest(symbol)
         low, high = (self.said_at(end, channel.inputs, say) for end in (inputs[0], inputs[-1]))
         return low if low == high else say("reported.range", low=low, high=high)
@@ -157,13 +151,12 @@ class Grid(Kind):
 
 
 def ratio_of(answer: object) -> Ratio:
-    """Return a number as a ratio, which need not be in its lowest terms.
+    """Return a number as a ratio, not necessarily in lowest terms.
 
-    Number types of other libraries are accepted if they are registered with the module `numbers`.
+    The module `numbers` must know the number's type.
 
     Raises:
         DomainError: if the answer is not a number; truth values and NaN are not numbers.
-
     """
     if isinstance(answer, bool):
         raise DomainError
@@ -179,12 +172,12 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction, and raise the errors of `ratio_of`."""
+    """Return a number as a fraction. Raise the errors of `ratio_of`."""
     return Fraction(*ratio_of(answer))
 
 
 def _of_decimal(answer: Decimal) -> Ratio:
-    """Return a Decimal as a ratio. Replace tiny numbers by 0, and huge ones by `BEYOND`."""
+    """Return a Decimal as a ratio: 0 for tiny numbers, `BEYOND` for huge numbers."""
     if answer.is_nan():
         raise DomainError
     if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):

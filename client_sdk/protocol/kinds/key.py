@@ -1,4 +1,4 @@
-"""The keys of a question's table: the parser and the JSON Schema are derived from them.
+"""The keys of a metric's table. The parser and the JSON Schema are derived from these keys.
 
 This module also declares the keys ``values`` and ``other``, which several kinds share.
 """
@@ -28,7 +28,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table with only these keys; the first ``required`` must be set."""
+    """Return the schema of a table with these keys. The first ``required`` keys are required."""
     return {
         "type": "object",
         "properties": properties,
@@ -42,7 +42,7 @@ FLAG: Final[Schema] = {"type": "boolean"}
 
 
 def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 any TOML value
-    """Return the value that a table sets for a key; None if the value is missing or invalid."""
+    """Return the value of a key in a table; None if missing or invalid."""
     if "enum" in key.own:
         return _read_choice(table, key)
     match key.own["type"]:
@@ -79,18 +79,17 @@ def _either(choices: list[Any]) -> str:
 
 
 class Key(NamedTuple):
-    """A key that the table of a question may contain.
+    """A key of a metric's table.
 
     Attributes:
         name: the key's spelling in the file.
-        schema: the JSON Schema of the value, the same for every kind that has the key.
+        schema: the JSON Schema of the value, for all kinds.
         description: a phrase for editors and for the reference page.
-        required: whether a question must set the key if its kind has the key.
-        read: a function that returns the key's value in a table, given the values of earlier keys.
-            If the value is missing or invalid, it returns None. It adds mistakes to the table.
+        required: whether metrics of a kind with this key must set the key.
+        read: returns the key's value in a table, given the values of earlier keys. A missing or
+            invalid value is None. Mistakes are added to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the
-            kind allows all.
-
+            kind allows all values.
     """
 
     name: str
@@ -102,7 +101,7 @@ class Key(NamedTuple):
 
     @property
     def own(self) -> Schema:
-        """The JSON Schema of the key's value, for the kind that declares the key."""
+        """The JSON Schema of the value, for the kind that declares the key."""
         return self.schema if self.narrower is None else self.narrower
 
 

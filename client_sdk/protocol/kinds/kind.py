@@ -1,8 +1,7 @@
-"""The interface of every kind of question: keys, encoding and wording.
+"""The interface of every kind of metric: keys, encoding and wording.
 
 A kind defines the possible answers, and encodes an answer as an input of a channel. The channel
-then perturbs this input (see `client_sdk.protocol.mechanisms`). To add a kind, write a class and
-add it to `client_sdk.protocol.kinds.KINDS`.
+then perturbs this input (see `client_sdk.protocol.mechanisms`).
 """
 
 from __future__ import annotations
@@ -24,14 +23,13 @@ if TYPE_CHECKING:
     from client_sdk.protocol.toml_table import TomlTable
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""An answer whose share is estimated. A tuple is a pair of answers, and None means that there was
-no answer."""
+"""An answer with an estimated share. A tuple is a pair of answers, and None means "no answer"."""
 
 
 def word(value: Label) -> str:
     """Return an answer as a string, for people.
 
-    Truth values are spelled as in the registry. A comma separates the parts of a pair.
+    Truth values are spelled as in the registry. A comma separates the answers of a pair.
     """
     if value is None:
         return "nothing recorded"
@@ -41,10 +39,10 @@ def word(value: Label) -> str:
 
 
 Input = Any
-"""An input of a channel: an integer, or a tuple of integers, as the mechanism requires."""
+"""An input of a channel: an integer, or a tuple of integers. The mechanism determines the form."""
 
 Law = Mapping[Input, Fraction]
-"""Maps each input that the encoding of an answer may return to its exact probability."""
+"""Maps each possible input for an answer to its exact probability."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "unit": "is only for a number or a count; remove it",
@@ -52,42 +50,39 @@ REFUSED: Final[Mapping[str, str]] = {
     "fill_value": "is only for a count or a mean with fill_in = true; remove it",
     "persist": "is only for a count, which adds up over a window; remove it",
 }
-"""The keys that most kinds do not allow, each with the message for a question that sets it."""
+"""The keys that most kinds do not allow, each with an error message."""
 
 MOST_LITERALS: Final = 1000
-"""The maximum number of values that a generated type lists. More values would slow down type
-checkers. If there are more, the type allows any string, and `record` rejects unlisted strings at
-run time."""
+"""The maximum number of values in a generated type, because more would slow down type checkers.
+With more values, the type allows any string, and `record` rejects unlisted strings at run time."""
 
 MAX_CATEGORIES: Final = 10**6
-"""The maximum number of answers whose shares are estimated. A tally of a million counters takes 8
-MB, the most that a store should use for one question."""
+"""The maximum number of answers with estimated shares. A tally of a million counters takes 8 MB,
+the most that a store should use for one metric."""
 
 MEMBERS_APART: Final = "|"
-"""The separator between the members of a set, the answers of a pair or the coordinates of a vector
-in a table cell."""
+"""The separator in a table cell between the members of a set, the answers of a pair, or the
+coordinates of a vector."""
 
 
 class Fill(NamedTuple):
-    """The answer that a device reports for a window in which nothing was recorded.
+    """The answer that a device reports if nothing was recorded in a window.
 
     Attributes:
-        answer: the argument of `Metric.perturb`; None means "no answer", for which the channel has
-            an additional input.
-
+        answer: the argument of `Metric.perturb`. None means "no answer", an additional input of the
+            channel.
     """
 
     answer: object
 
 
 class AskedMetric(NamedTuple):
-    """The properties of a question, beside its kind, that the statement for users describes.
+    """The properties of a metric, beside its kind, that the statement for users describes.
 
     Attributes:
-        unit: the unit of its numbers, such as ms; may be empty.
-        window: how often the question is asked: ``day``, ``week`` or ``month``.
-        inputs: the number of its channel's inputs.
-
+        unit: the unit of the numbers, such as ms; may be empty.
+        window: how often devices report: ``day``, ``week`` or ``month``.
+        inputs: the number of the channel's inputs.
     """
 
     unit: str
@@ -109,33 +104,30 @@ class NamedAnswer(NamedTuple):
 
 
 class Kind(ABC):
-    """The definition of the possible answers to a question.
+    """The definition of the possible answers to a metric.
 
     Attributes:
         name: the kind's name in a registry.
-        keys: the keys of a question's table that belong to the kind.
-        refused: the keys that a question of this kind must not set, each with an error message.
+        keys: the keys of a metric's table that belong to the kind.
+        refused: the keys that the kind does not allow, each with an error message.
         rule: the JSON Schema of rules for combinations of keys; empty for most kinds.
-        call: the method of the SDK that records answers: ``record``, ``count`` or ``active``.
+        call: the SDK's method for recording answers: ``record``, ``count`` or ``active``.
         shapes: the forms of the kind's inputs, such as ``labels``. A mechanism supports one form.
-        unshared: the error message if the registry names a mechanism that needs ``labels``, but
-            this kind cannot provide them.
-        always_persists: whether counts are stored on disk even if ``persist`` is not set.
-        drawn: for sets, the size to which a set is padded before one element is drawn; otherwise 0.
-        unit: the unit of the kind's numbers if the registry sets no unit.
+        unshared: the error message for a mechanism that needs ``labels``, if this kind has no
+            labels.
+        always_persists: whether counts are stored on disk even without ``persist``.
+        drawn: for sets, the number of elements in a padded set; otherwise 0.
+        unit: the unit of the numbers if the registry sets no unit.
         statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
         statistics: the statistics that a registry may name.
         is_named: whether each input represents one answer, so that a report can name this answer.
-        approved: the discovered texts that may be published; empty for every kind except texts.
-        is_ordered: whether the kind's values have an order, so that distances between them are
-            meaningful.
-        has_samples: whether `samples` returns answers that are spread evenly over all possible
-            answers.
-        cross_refusal: why the SDK for browsers does not support pairs (``cross``) with this kind;
-            empty if it supports them.
+        approved: the discovered texts that may be published; empty for all other kinds.
+        is_ordered: whether the values have an order, and thus meaningful distances.
+        has_samples: whether `samples` returns answers spread evenly over all possible answers.
+        cross_refusal: why the browser SDK does not support pairs (``cross``) with this kind; empty
+            if supported.
         expected: the valid answers, in words.
         expected_in_cell: the format of an answer in a table cell, in words.
-
     """
 
     __slots__ = ()
@@ -160,7 +152,7 @@ class Kind(ABC):
 
     @classmethod
     def read(cls, table: TomlTable) -> Kind | None:
-        """Return the kind that a table defines; None after mistakes, which the table collects."""
+        """Return the kind in a table; None after mistakes, which are added to the table."""
         before = table.mistake_count
         values: dict[str, Any] = {}
         for key in cls.keys:
@@ -169,7 +161,7 @@ class Kind(ABC):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return the kind with these values of its keys; the value of an unset key is None.
+        """Return the kind with these values of its keys. Unset keys have the value None.
 
         If the values cannot be combined, add the mistake to the table and return None.
         """
@@ -178,59 +170,57 @@ class Kind(ABC):
     @property
     @abstractmethod
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
 
     @property
     @abstractmethod
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
 
     @property
     def expected_in_cell(self) -> str:
-        """The format of an answer in a table cell, in words."""
+        """The format of an answer in a table cell."""
         return self.expected
 
     @property
     def size(self) -> int | None:
-        """The number of answers whose shares are estimated; None if no shares are estimated."""
+        """The number of estimated shares; None if no shares are estimated."""
         return None
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer that each input represents; empty if inputs do not represent answers."""
+        """The answer for each input; empty if inputs do not represent answers."""
         return ()
 
     @property
     def most(self) -> int:
-        """The largest sum of recorded numbers in a window; 0 if numbers are not added up."""
+        """The largest sum of recorded numbers in a window; 0 if numbers are not summed."""
         return 0
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the questions that are asked together. Most kinds are asked alone."""
+        """The kinds of a pair of metrics; empty for other kinds."""
         return (self,)
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """The names of the questions that are asked together; empty for most kinds."""
+        """The names of a pair of metrics; empty for other kinds."""
         return ()
 
     @abstractmethod
     def encode(self, answer: object, inputs: int, coins: Coins) -> Input:
-        """Return the input that represents an answer, for a channel with ``inputs`` inputs.
+        """Return the input for an answer, for a channel with ``inputs`` inputs.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
-
         """
 
     @abstractmethod
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the probability of each input that `encode` may return for an answer.
+        """Return the probability of each possible input for an answer.
 
         Raises:
             DomainError: if the answer is invalid; the error does not contain it.
-
         """
 
     def draw(self, inputs: int, coins: Coins) -> Input:
@@ -238,32 +228,32 @@ class Kind(ABC):
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by some kinds
-        """Return the kind, adapted to an epsilon and a mechanism; add any mistake to the table."""
+        """Return the kind, adapted to an epsilon and a mechanism. Add any mistake to the table."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
-        """Return the answer to report for a window in which nothing was recorded.
+        """Return the answer to report if nothing was recorded in a window.
 
-        If there is none for this kind, add a mistake to the table and return None.
+        If this kind has none, add a mistake to the table and return None.
         """
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
 
     @abstractmethod
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield lines for users that describe the possible answers."""
+        """Yield lines for users about the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by kinds of numbers
-        """Return a phrase that says how numbers are clipped; empty if they are not clipped."""
+        """Return a phrase about clipping; empty for a kind without clipping."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by some kinds
-        """Yield lines for users that name the value that replaces unlisted answers."""
+        """Yield lines for users about the replacement of unlisted answers."""
         yield from ()
 
     @abstractmethod
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return, in words, the answers for which a report's symbol is most likely."""
+        """Return the most likely answers for a symbol, in words."""
 
     @property
     @abstractmethod
@@ -272,58 +262,52 @@ class Kind(ABC):
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer in TypeScript; empty if the SDK for browsers lacks the kind."""
+        """The type of an answer in TypeScript; empty if the browser SDK lacks the kind."""
         return ""
 
     @property
     def browser_refusal(self) -> str:
-        """The reason why the SDK for browsers does not support the question; empty if it does."""
+        """Why the browser SDK does not support the metric; empty if supported."""
         return "" if self.typescript_type else f"the SDK for browsers and Node lacks the kind {self.name}"
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The data that the SDK for browsers needs in addition to `definition`."""
+        """The data that the browser SDK needs in addition to `definition`."""
         return {}
 
     def parse(self, cell: str) -> object:
-        """Return the answer that a table cell contains. It may be invalid; `encode` checks it.
+        """Return the answer in a table cell, without checking it. `encode` checks the answer.
 
         Raises:
             DomainError: if the cell contains no answer.
-
         """
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 used by some kinds
-        """Return the names of the table columns that together contain an answer.
-
-        The result is empty if one cell contains the whole answer.
-        """
+        """Return the names of the columns of an answer; empty if an answer needs one cell."""
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 used by some kinds
-        """Return the answer that the cells of several columns together contain.
+        """Return the answer in the cells of several columns.
 
         Raises:
             DomainError: if the cells do not contain an answer.
-
         """
         raise DomainError
 
     def truth(self, answer: object) -> object:
-        """Return an answer in a normal form. Equivalent answers have the same normal form."""
+        """Return an answer in a normal form, the same for equivalent answers."""
         return answer
 
     def samples(self) -> Iterable[object]:
-        """Return answers that are spread evenly over all possible answers."""
+        """Return answers spread evenly over all possible answers."""
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the answers that an audit tries to distinguish; if empty, the audit uses `labels`.
+        """Return the answers that an audit compares; if empty, the audit compares `labels`.
 
         Args:
             midpoint: whether to include the middle of a range.
-
         """
         return ()
 
@@ -340,8 +324,7 @@ def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str
         values: the allowed strings.
         form: the format of the type, with a placeholder for the strings.
         apart: the separator between strings.
-        otherwise: the type to return if there are more than `MOST_LITERALS` strings.
-
+        otherwise: the type for more than `MOST_LITERALS` strings.
     """
     if len(values) > MOST_LITERALS:
         return otherwise
@@ -361,7 +344,7 @@ def pair(answer: object) -> tuple[object, object]:
 
 
 class _NoCoins(Coins):
-    """Coins that must not be drawn. Drawing one raises an AssertionError."""
+    """Coins that must not be drawn. A draw raises an AssertionError."""
 
     def bernoulli(self, numerator: int) -> bool:
         raise AssertionError(numerator)
@@ -371,4 +354,4 @@ class _NoCoins(Coins):
 
 
 NO_COINS: Final = _NoCoins()
-"""The coins to pass to `Kind.encode` if the encoding draws no coins."""
+"""The argument of `Kind.encode` if the encoding needs no coins."""

@@ -1,13 +1,15 @@
-"""The kind of a question whose answer is the label of the vector nearest to an app's vector.
+"""The kind ``nearest``: the answer is the label of the vector nearest to an app's vector.
 
 An embedding model in the app turns a text, a picture or a sound into a vector. The registry lists
 labeled vectors, called *prototypes*. The device reports the label of the nearest prototype, like a
-value of a category. It reports nothing else about the app's vector.
+value of a category, and nothing else about the app's vector.
 
-The result is exact and the same on every machine. Each number is converted to the nearest 64-bit
-float. This float is rounded half to even to the grid, which consists of the multiples of 2**-24.
-The nearest prototype is the one with the minimum squared Euclidean distance, computed in integers.
-If several prototypes are equally near, the first one is chosen.
+The search is exact, with the same result on every machine:
+
+* Each number is converted to the nearest 64-bit float.
+* The float is rounded half to even to a multiple of 2**-24.
+* The nearest prototype has the minimum squared Euclidean distance, computed in integers.
+* Of several nearest prototypes, the first one is chosen.
 """
 
 from __future__ import annotations
@@ -30,22 +32,22 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""The number of steps per unit to which coordinates are rounded. Near 1, steps are about as fine as
-those of 32-bit floats."""
+"""The number of rounding steps per unit. Near 1, the steps are about as fine as those of 32-bit
+floats."""
 
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The maximum number of coordinates of all prototypes together. For example, 1,024 prototypes may
-have 64 coordinates each. A search among them takes milliseconds."""
+"""The maximum number of coordinates of all prototypes together, such as 1,024 prototypes with 64
+coordinates each. A search then takes milliseconds."""
 
 VECTOR: Final = r"NUMBER( +NUMBER)*".replace("NUMBER", r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-"""The format of a vector in the registry: a string of numbers separated by blanks. A device reads a
-thousand such vectors in a tenth of a second; TOML lists would take a whole second. Python's own
-`float` would also accept 1_000 and NaN."""
+"""The format of a vector in the registry: numbers in a string, separated by blanks. A device reads
+a thousand such vectors in a tenth of a second; TOML lists would take a second. Python's `float`
+would also accept 1_000 and NaN."""
 
 Point = tuple[int, ...]
-"""A vector whose coordinates are integers, in steps of the grid."""
+"""A vector with integer coordinates, in steps of the grid."""
 
 
 def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[str, Point] | None:
@@ -65,7 +67,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 def _problem(points: Mapping[str, Point | None]) -> str:
     """Return the mistake in labeled vectors, as a message; empty if there is none.
 
-    In ``points``, None represents an invalid vector.
+    An invalid vector is None.
     """
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
@@ -94,11 +96,10 @@ def _read_point(vector: object) -> Point | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest(Category):
-    """One of several labeled vectors. Input i has label ``values[i]`` and vector ``points[i]``.
+    """One of several labeled vectors: input i has label ``values[i]`` and vector ``points[i]``.
 
     Attributes:
         points: the vectors in steps of the grid, all different and of the same length.
-
     """
 
     name: ClassVar[str] = "nearest"
@@ -129,7 +130,7 @@ class Nearest(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return the kind with the prototypes of the registry."""
+        """Return the kind with the registry's prototypes."""
         prototypes = values["prototypes"]
         return cls(tuple(prototypes), tuple(prototypes.values()))
 
@@ -140,30 +141,27 @@ class Nearest(Category):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         label = Category.expected.__get__(self)
         return f"a list of {self.dimensions} {NUMBERS}, or a label: {label}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition on the possible answers: labels, and a digest of the vectors."""
+        """The possible answers, as part of the edition: the labels and a digest of the vectors."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes. Each is nearest to itself, so an audit with them tests the search."""
+        """The prototypes. Each is nearest to itself, so audits with prototypes test the search."""
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:
-        """Return the channel's input for an answer, which is a label or a vector.
-
-        The input of a vector is that of the nearest prototype.
+        """Return the channel's input for a label, or for the prototype nearest to a vector.
 
         Raises:
             DomainError: if the answer is neither a vector nor a label. The error contains no part
                 of the answer.
-
         """
         if isinstance(answer, str):
             return Category.symbol(self, answer)
@@ -172,7 +170,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the prototype p nearest to x, for which |p|^2 - 2 p x is smallest."""
+        """Return the index of the nearest prototype p to x, which minimizes |p|^2 - 2 p x."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))
@@ -181,7 +179,7 @@ class Nearest(Category):
         return distances.index(min(distances))
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield a sentence saying that the answer is the label of the nearest prototype."""
+        """Yield a sentence for users: the answer is the label of the nearest prototype."""
         yield say("statement.nearest", labels=self.size)
 
     @property
@@ -196,7 +194,7 @@ class Nearest(Category):
 
     @property
     def compiled(self) -> Mapping[str, object]:
-        """The vectors of the prototypes. The definition contains only their digest."""
+        """The vectors of the prototypes; `definition` contains only their digest."""
         return {"vectors": [list(point) for point in self.points]}
 
 
@@ -206,7 +204,6 @@ def point_of(numbers: object) -> Point:
     Raises:
         DomainError: if the collection has no order, or contains anything but finite numbers of at
             most `MOST_COORDINATE` in absolute value.
-
     """
     return tuple(round(size * GRID) for size in sizes_of(numbers))
 
@@ -215,7 +212,7 @@ MOST_COORDINATE: Final = 10**6
 """The largest absolute value of a coordinate. Sums of squares then fit into two machine words."""
 
 NUMBERS: Final = f"numbers from -{MOST_COORDINATE:,} to {MOST_COORDINATE:,}"
-"""The range of a coordinate, in words for error messages."""
+"""The range of a coordinate, for error messages."""
 
 
 def sizes_of(numbers: object) -> Iterator[float]:

@@ -30,33 +30,34 @@ STATISTICS: Final = ("mean", "distribution", "quantiles")
 """The statistics that can be estimated for a number."""
 
 MAX_COUNT: Final = 10**15
-"""The largest ``max`` of a count. Estimates are floats, which represent such integers exactly."""
+"""The largest ``max`` of a count. Estimates are floats, which represent integers up to here
+exactly."""
 
 PERIODS: Final = (7, 28)
-"""The numbers of days that an activity may cover. Whole weeks give all weekdays equal weight."""
+"""The possible lengths of an activity's period, in days. Whole weeks weight all weekdays equally.
+"""
 
 SAMPLES: Final = 1024
 """The maximum number of answers that `Kind.samples` returns for a number or a count."""
 
 REMEMBERED: Final = 64
-"""The maximum number of ranges for which the logarithms of both ends are cached. Without the cache,
-each answer would need three logarithms instead of one."""
+"""The maximum number of ranges with cached logarithms of their ends. Without the cache, each answer
+would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits that a logarithm has after the point. The probabilities of coins have
-as many digits."""
+"""The number of binary digits of a logarithm after the point, as many as a coin's probability has.
+"""
 
 LOG_DIGITS: Final = 128
-"""The number of binary digits after the point of intermediate results. Each squaring doubles the
-error, so half of these digits are valid after the last squaring. The computed logarithm is at most
-one step below the rounded-down true logarithm, and never decreases as the number increases."""
+"""The number of binary digits of intermediate results after the point. Each squaring doubles the
+error, so half of the digits are valid after the last squaring. The computed logarithm is at most
+one step below the true logarithm, rounded down. It never decreases as the number increases."""
 
 MOST_DIGITS: Final = 400
-"""The maximum number of digits of a count in a table cell. Converting more would be slow."""
+"""The maximum number of digits of a count in a table cell. Converting more digits would be slow."""
 
 MOST_THRESHOLDS: Final = 10
-"""The maximum number of thresholds. If more are needed, quantiles without thresholds are more
-precise."""
+"""The maximum number of thresholds. Beyond this, quantiles without thresholds are more precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""
@@ -83,7 +84,7 @@ SCALE: Final = Key(
 
 
 def decimal_in(cell: str) -> Decimal | None:
-    """Return the number in a table cell; None if the cell contains no number."""
+    """Return the number in a table cell; None without a number."""
     if not re.fullmatch(DECIMAL_NUMBER, cell.strip(), re.ASCII):
         return None
     try:
@@ -129,12 +130,11 @@ def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | 
 
 
 class _Numeric(Grid):
-    """The base class of numbers and counts. A number outside the range is clipped, or is invalid.
+    """The base class of numbers and counts. Numbers outside the range are clipped or invalid.
 
     Attributes:
         clip: whether a number outside the range counts as the nearer end of the range.
         scale: ``log`` if logarithms are averaged; otherwise empty.
-
     """
 
     __slots__ = ()
@@ -147,30 +147,28 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The part of the edition that says that numbers are not clipped; empty if they are."""
+        """The part of the edition for numbers without clipping; empty with clipping."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase that says how numbers are clipped; empty if they are not clipped."""
+        """Return a phrase about clipping; empty for a kind without clipping."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
         return say("counted.between", low=low, high=high) if self.low else say("counted.up_to", high=high)
 
     def ranged(self, key: str, unit: str, say: Sentences) -> str:
-        """Return a line for users on the range, or on how numbers outside it are clipped."""
+        """Return a line for users about the range and about clipping."""
         if counted := self.counted(say, unit):
             return say(f"{key}.clipped", counted=counted)
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
         return say(f"{key}.within", low=low, high=high)
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position as a fraction: 0 at the minimum, 1 at the maximum.
+        """Return an answer's position in the range, from 0 to 1.
 
         Raises:
-            DomainError: if the answer is not a number, or is outside the range while `clip` is
-                false.
-
+            DomainError: if the answer is not a number, or is outside the range without `clip`.
         """
         number, unit = ratio_of(answer)
         low, low_unit = self.low.as_integer_ratio()
@@ -183,13 +181,10 @@ class _Numeric(Grid):
         return clipped, whole
 
     def parse(self, cell: str) -> object:
-        """Return the number in a table cell.
-
-        The number is not clipped, so that the effect of clipping can be measured.
+        """Return the number in a table cell, without clipping.
 
         Raises:
-            DomainError: if the number is outside the range while `clip` is false.
-
+            DomainError: if the number is outside the range without `clip`.
         """
         number = decimal_in(cell)
         if number is None:
@@ -212,15 +207,15 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high`` whose mean, distribution or quantiles are estimated.
+    """A number from ``low`` to ``high``. Its mean, distribution or quantiles are estimated.
 
     Attributes:
         low: the exact minimum.
-        high: the exact maximum, which is above ``low``.
+        high: the exact maximum, above ``low``.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether a number outside the range counts as the nearer end of the range. If true, the
-            statistic describes the clipped numbers. If false, such a number is invalid.
-
+        clip: whether a number outside the range counts as the nearer end of the range. Without
+            clipping, such a number is invalid. With clipping, the statistic describes the clipped
+            numbers.
     """
 
     name: ClassVar[str] = "number"
@@ -248,7 +243,7 @@ class Number(_Numeric):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return a `Thresholds` or a `LogNumber` if its key is set, otherwise a `Number`."""
+        """Return a `Thresholds`, a `LogNumber` or a `Number`, depending on the keys."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
         if values["thresholds"] is not None:
             return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
@@ -257,12 +252,12 @@ class Number(_Numeric):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return f"a finite number from {float(self.low):g} to {float(self.high):g}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition about possible answers. Fractions are strings such as ``1/3``."""
+        """The possible answers, as part of the edition. Fractions are strings such as ``1/3``."""
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -272,15 +267,15 @@ class Number(_Numeric):
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence for users on the range, and on how numbers outside it are clipped."""
+        """Yield a sentence for users about the range and about clipping."""
         yield self.ranged("statement.number", asked.unit, say)
 
 
 def log_units(number: Fraction) -> int:
     """Return the base-2 logarithm of a number of at least 1, in steps of 2**-64.
 
-    The number is divided by the largest power of 2 that is not above it. Each squaring of the
-    quotient yields a binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer
+    The number is divided by the largest power of 2 that is not above the number. Each squaring of
+    the quotient yields a binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer
     Programming 1, section 1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
@@ -297,31 +292,30 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return `log_units` of 1 + low and of 1 + high. Logarithms of answers are never cached."""
+    """Return `log_units` of 1 + low and of 1 + high. Answers' logarithms are never cached."""
     return log_units(1 + low), log_units(1 + high)
 
 
 @dataclass(frozen=True, slots=True)
 class LogNumber(Number):
-    """A number of at least 0. The geometric mean of all devices' numbers is estimated.
+    """A number of at least 0. The geometric mean over all devices is estimated.
 
-    Numbers are rounded to grid points that are equally spaced in log(1 + x), where x is the number.
-    Therefore the reports estimate the mean of log(1 + x).
+    For a number x, grid points are equally spaced in log(1 + x). The reports estimate the mean of
+    log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position in the range, on a logarithmic scale.
+        """Return an answer's position in the range, from 0 to 1, on a logarithmic scale.
 
-        The position is 0 at the minimum, and 1 at the maximum. For a number x, it increases
-        linearly with log(1 + x).
+        For a number x, the position increases linearly with log(1 + x).
         """
         low, high = _log_ends(self.low, self.high)
         return log_units(1 + self.within(answer)) - low, high - low
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as a number in the range, clipped if `clip` is true."""
+        """Return an answer as a number in the range. Clip the answer if `clip` is true."""
         return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
@@ -331,7 +325,7 @@ class LogNumber(Number):
         return min(max(number, self.low), self.high)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences that state the range, and say that the order of magnitude is reported."""
+        """Yield sentences for users about the range and the reported order of magnitude."""
         yield from Number.statement(self, asked, say)
         yield say("statement.log")
 
@@ -349,7 +343,7 @@ class _Whole(_Numeric):
 
     @property
     def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # a field in other kinds
-        """The forms of inputs: ``grid`` and, if shares of counts are estimated, ``labels``."""
+        """The forms of inputs: ``grid``, and ``labels`` if shares of counts are estimated."""
         return ("grid",) if self.size is None else ("grid", "labels")
 
     @property
@@ -364,45 +358,43 @@ class _Whole(_Numeric):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return f"a whole number from 0 to {self.high}"
 
     @property
     def size(self) -> int | None:
-        """The number of possible counts, or None if only the mean is estimated."""
+        """The number of possible counts; None if only the mean is estimated."""
         return None if self.statistic == "mean" else int(self.high) + 1
 
     @property
     def labels(self) -> Sequence[int]:
-        """The count that each input represents; empty if only the mean is estimated."""
+        """The count for each input; empty if only the mean is estimated."""
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
-        """Return a count's position in the range as a fraction: 0 at the minimum, 1 at the maximum.
+        """Return a count's position in the range, from 0 to 1.
 
         Raises:
-            DomainError: if the answer is neither an integer nor infinite, or if it is outside the
-                range while `clip` is false.
-
+            DomainError: if the answer is neither an integer nor infinite, or is outside the range
+                without `clip`.
         """
         if not isinstance(answer, Integral) and abs(exact(answer)) < BEYOND:
             raise DomainError
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count. If there are more than `SAMPLES`, return evenly spaced counts."""
+        """Return every count, or evenly spaced counts if there are more than `SAMPLES`."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 
 @dataclass(frozen=True, slots=True)
 class Count(_Whole):
-    """A whole number from 0 to ``high``; the registry calls this maximum ``max``.
+    """A whole number from 0 to ``high``. The registry's key for ``high`` is ``max``.
 
     Attributes:
         high: the maximum count, at least 1.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
         clip: whether a negative or larger number counts as the nearer end of the range.
-
     """
 
     name: ClassVar[str] = "count"
@@ -425,25 +417,24 @@ class Count(_Whole):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence for users on the range, and on how numbers outside it are clipped."""
+        """Yield a sentence for users about the range and about clipping."""
         yield self.ranged("statement.count", asked.unit, say)
 
 
 @dataclass(frozen=True, slots=True)
 class Activity(_Whole):
-    """The number of days on which the app was used, within a period of ``high`` days.
+    """The number of days with use of the app, within a period of ``high`` days.
 
-    The registry calls the length of the period ``days``. The period ends with the last day of the
-    report's window.
+    The registry's key for the period is ``days``. The period ends with the last day of the report's
+    window.
 
     Attributes:
         high: the number of days in the period, one of `PERIODS`.
         statistic: ``mean``, ``distribution`` or ``quantiles``.
-
     """
 
     name: ClassVar[str] = "activity"
@@ -469,46 +460,44 @@ class Activity(_Whole):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by other kinds
-        """Return an empty string, because no number of days of use is outside the range."""
+        """Return an empty string, because days of use are never outside the range."""
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by other kinds
-        """Return 0 days as a placeholder. The device reports the number of days of use instead."""
+        """Return 0 days as a placeholder. The device replaces it by the number of days of use."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence for users that states which days a report covers."""
+        """Yield a sentence for users about the days that a report covers."""
         yield say(f"statement.activity.{asked.window}", days=int(self.high))
 
     @property
     def browser_refusal(self) -> str:
-        """The reason why the SDK for browsers does not support the question."""
+        """Why the browser SDK does not support the metric."""
         return "an activity needs stored days of use, which this SDK does not keep"
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Labels, Number):
-    """A number that lies in one of several cells. Cell j begins at ``thresholds[j - 1]``.
+    """A number in one of several cells. Cell j begins at ``thresholds[j - 1]``.
 
-    T thresholds divide the range into T + 1 cells, which are treated as the values of a category:
-    input j of the channel is cell j. The share of answers that reach a threshold is the sum of the
-    shares of all cells above the threshold.
+    T thresholds divide the range into T + 1 cells, the values of a category. Input j of the channel
+    is cell j. The share of answers that reach a threshold is the sum of the shares of all cells
+    above.
 
-    The best channel for the shares of single cells is also the best channel for the shares above
-    thresholds. To see this, suppose that all k cells are equally likely, that the channel treats
-    all pairs of cells alike, and that V is the variance of the share of one cell. Then the variance
-    of the total share of the n highest cells is V n (k - n) / (k - 1), which is proportional to V.
-    Other channels have no advantage that matters. Reports that are each about one randomly drawn
-    threshold never give more precise estimates. Reports about a tree of cells are at most 3%
-    better, for up to `MOST_THRESHOLDS` thresholds.
+    The best channel for the shares of single cells is also the best for the shares above
+    thresholds. Suppose that all k cells are equally likely, and that the channel treats all pairs
+    of cells alike. If V is the variance of one cell's share, the total share of the n highest cells
+    has variance V n (k - n) / (k - 1), proportional to V. Reports about one randomly drawn
+    threshold are never more precise. Reports about a tree of cells are at most 3% better, for up to
+    `MOST_THRESHOLDS` thresholds.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.
-
     """
 
     refused: ClassVar[Mapping[str, str]] = refused(
@@ -529,29 +518,29 @@ class Thresholds(Labels, Number):
 
     @property
     def answers(self) -> Sequence[object]:
-        """One answer in each cell, which is the cell's lower end."""
+        """The lower end of each cell."""
         return self.ends[:-1]
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the answers."""
+        """The possible answers, as part of the edition."""
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the index of an answer's cell, which is the number of thresholds it reaches."""
+        """Return the index of an answer's cell: the number of thresholds up to it."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Add the mistake that quantiles have no report for a window without an answer."""
+        """Add a mistake: quantiles have no report for a window without an answer."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence for users that lists the ends of the cells."""
+        """Yield a sentence for users about the ends of the cells."""
         ends = ", ".join(with_unit(end, "", say) for end in self.ends[:-1])
         yield say("statement.thresholds", ends=ends, high=with_unit(self.high, asked.unit, say))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the cells for which a symbol is most likely, in words."""
+        """Return the most likely cells for a symbol, in words."""
         cells = list(pairwise(with_unit(end, "", say) for end in self.ends))
         named = (cells[each] for each in channel.likeliest(symbol))
         return either((say("reported.range", low=low, high=high) for low, high in named), say)

@@ -1,4 +1,4 @@
-"""The kinds for values on a scale. Either all their shares or only their mean is estimated."""
+"""The kinds for values on a scale: all shares or only the mean is estimated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Category):
-    """One value on a scale. The values are in ascending order, so that their mean is meaningful."""
+    """One value on a scale. The values are in ascending order."""
 
     name: ClassVar[str] = "ordinal"
     is_ordered: ClassVar[bool] = True
@@ -37,18 +37,17 @@ class Ordinal(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return an `OrdinalMean` if the question sets ``statistic``, otherwise an `Ordinal`."""
+        """Return an `OrdinalMean` if ``statistic`` is set, otherwise an `Ordinal`."""
         scale = cls(values["values"])
         return OrdinalMean(scale) if values["statistic"] else scale
 
 
 @dataclass(frozen=True, slots=True)
 class OrdinalMean(Grid):
-    """One value on a scale whose mean alone is estimated. Values count as 1, 2, 3 and so on.
+    """One value on a scale. Values count as 1, 2, 3 and so on, and only the mean is estimated.
 
     Attributes:
         scale: the kind that lists the values, in ascending order.
-
     """
 
     name: ClassVar[str] = Ordinal.name
@@ -73,33 +72,33 @@ class OrdinalMean(Grid):
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         return self.scale.expected
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position as a fraction: 0 at the first value, 1 at the last value.
+        """Return an answer's position: 0 at the first value, 1 at the last value.
 
-        The result is the number of values below the answer, and the number of values below the last
-        one.
+        The numerator is the number of values below the answer. The denominator is the number of
+        values below the last value.
         """
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value that counts as ``number`` after rounding; the first one counts as 1."""
+        """Return the value for ``number`` after rounding. The first value is number 1."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value that counts as ``number`` after rounding. It is also its own name."""
+        """Return the value for ``number`` after rounding, with itself as the name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 
     def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 used by other kinds
-        """Return the value that is nearest to a point of a grid of ``points`` points."""
+        """Return the value nearest to a point of a grid of ``points`` points."""
         return self.scale.values[round(self.number_at(point, points)) - 1]
 
     def samples(self) -> tuple[str, ...]:
@@ -107,15 +106,15 @@ class OrdinalMean(Grid):
         return self.scale.values
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield a sentence for users that lists the values."""
+        """Yield a sentence for users about the values."""
         return self.scale.statement(asked, say)
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values; ``str`` if there are too many."""
+        """The type of an answer: a ``Literal`` of the values, or ``str`` for too many values."""
         return self.scale.python_type
 
     @property
     def browser_refusal(self) -> str:
-        """The reason why the SDK for browsers does not support the question."""
+        """Why the browser SDK does not support the metric."""
         return "the SDK for browsers and Node has no statistic for an ordinal; remove it"

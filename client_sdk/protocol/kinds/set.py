@@ -1,10 +1,9 @@
-"""The kind of a question whose answer is a set of named values.
+"""The kind ``set``: the answer is a set of named values.
 
-A set is padded with *dummies*, which represent no value, until it has ``max_items`` elements. The
-channel draws one of these elements, and reports it (`client_sdk.protocol.mechanisms.drawn_member`).
-If the mechanism cannot report dummies, the set is instead encoded as a list that says, for each
-value, whether it is a member. The channel then draws one value, and reports whether it is a member
-(`one_of`).
+A set is padded to ``max_items`` elements with *dummies*, which represent no value. The channel
+draws one element and reports it (`drawn_member`). Some mechanisms cannot report dummies. For these,
+the input says for each value whether it is a member. The channel then draws one value and reports
+whether it is a member (`one_of`).
 """
 
 from __future__ import annotations
@@ -49,13 +48,12 @@ def _read_most(table: TomlTable, key: Key, before: Mapping[str, Any]) -> int | N
 
 @dataclass(frozen=True, slots=True)
 class Subset(Kind):
-    """Any subset of named values that has at most ``max_items`` members.
+    """Any subset of named values with at most ``max_items`` members.
 
     Attributes:
         values: at least two different strings, in the registry's order.
         max_items: the maximum number of members, from 1 to the number of values.
         other: the value that replaces unlisted members; None if unlisted members are invalid.
-
     """
 
     name: ClassVar[str] = "set"
@@ -87,37 +85,37 @@ class Subset(Kind):
 
     @property
     def size(self) -> int:
-        """The minimum number of a channel's inputs: one for each value, and one for a dummy."""
+        """The minimum number of a channel's inputs: all values and one dummy."""
         return len(self.values) + 1
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The value that each input represents. The last inputs are dummies, without a value."""
+        """The value for each input. The last inputs are dummies, without a value."""
         return self.values
 
     @property
     def expected(self) -> str:
-        """The valid answers, described for error messages."""
+        """The valid answers, for error messages."""
         members = f"a set, list or tuple with at most {self.max_items} of {preview(self.values)}, each only once"
         return members if self.other is None else f"{members}; unlisted strings count as one member, {self.other!r}"
 
     @property
     def expected_in_cell(self) -> str:
-        """The format of a set in a table cell, in words."""
+        """The format of a set in a table cell."""
         members = f"at most {self.max_items} different members separated by {MEMBERS_APART!r}"
         return f"{members}, or {MEMBERS_APART!r} alone if there are none; a member is {self._members.expected}"
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the possible answers."""
+        """The possible answers, as part of the edition."""
         return {**self._members.definition, "max_items": self.max_items}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
         Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, all dummies
-        in a set are different. If the channel has no dummies, return instead, for each value, 1 if
-        it is a member and 0 if not.
+        in a set are different. Without dummies, the result has 1 for each member and 0 for each
+        other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -136,16 +134,14 @@ class Subset(Kind):
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
 
     def members(self, answer: object) -> list[int]:
-        """Return the inputs that represent an answer's members, in ascending order.
+        """Return the inputs of an answer's members, in ascending order.
 
-        Several unlisted strings count as one member, `other`, so that they do not make a set too
-        large.
+        Several unlisted strings count as one member, `other`. They do not make a set too large.
 
         Raises:
             DomainError: if the answer is not a set, list or tuple, has more than ``max_items``
-                members, contains a string twice, or contains an unlisted string while `other` is
+                members, contains a string twice, or contains an unlisted string and `other` is
                 None.
-
         """
         if not isinstance(answer, AbstractSet | list | tuple):
             raise DomainError
@@ -169,13 +165,13 @@ class Subset(Kind):
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
         """Return the empty set, a set of the first values, and a set of the last values.
 
-        The latter two have as many members as allowed.
+        The last two sets have ``max_items`` members.
         """
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences for users on the values, and on the value that replaces other members."""
+        """Yield sentences for users about the values and `other`."""
         if asked.inputs == len(self.values):
             yield say("statement.set_asked", answers=listed(self.values, say))
         else:
@@ -183,7 +179,7 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return, in words, a symbol's likely members, or whether one value is likely a member."""
+        """Return a symbol's likely members, or whether one value is likely a member, in words."""
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")
@@ -206,6 +202,6 @@ class Subset(Kind):
 
 
 def _yes_to(members: Sequence[int], values: int) -> tuple[int, ...]:
-    """Return 1 for each value that is a member, and 0 for each other value."""
+    """Return 1 for each member, and 0 for each other value."""
     given = frozenset(members)
     return tuple(int(value in given) for value in range(values))

@@ -1,4 +1,4 @@
-"""Functions that format answers, ranges and names for users."""
+"""Formats answers, ranges and names for users."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.sentences import Sentences
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""The characters that have a meaning within a line of Markdown. (``<``, ``>`` and ``&`` are
-replaced by HTML entities.)"""
+"""The characters with a meaning within a line of Markdown. HTML entities replace ``<``, ``>`` and
+``&``."""
 
 MOST_LISTED: Final = 12
-"""The maximum number of answers that a page lists. The page then states how many more there are."""
+"""The maximum number of answers in a list. The list then states how many more there are."""
 
 DECIMALS: Final = 6
-"""The maximum number of decimals with which an end of a range is printed."""
+"""The maximum number of decimals of an end of a range."""
 
 SHOWN: Final = 3
-"""The maximum number of answers that a description of a report names."""
+"""The maximum number of answers in a description of a report."""
 
 
 def escaped(text: str) -> str:
@@ -32,7 +32,7 @@ def escaped(text: str) -> str:
 
 
 def listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return the first `MOST_LISTED` answers on one line, and the number of further answers."""
+    """Return the first `MOST_LISTED` answers on one line, and the number of other answers."""
     line = ", ".join(map(escaped, answers[:MOST_LISTED]))
     others = len(answers) - MOST_LISTED
     return say("statement.others", answers=line, number=others) if others > 0 else line
@@ -50,7 +50,7 @@ def preview(values: tuple[str, ...]) -> str:
 
 
 def said(label: Label, say: Sentences) -> str:
-    """Return an answer in the user's language; a comma separates the parts of a pair."""
+    """Return an answer in the user's language. A comma separates the answers of a pair."""
     if label is None:
         return say("reported.nothing")
     if isinstance(label, bool):
@@ -61,7 +61,7 @@ def said(label: Label, say: Sentences) -> str:
 
 
 def either(answers: Iterable[str], say: Sentences) -> str:
-    """Return answers as alternatives, such as "a or b". Name at most `SHOWN` of them."""
+    """Return at most `SHOWN` answers as alternatives, such as "a or b"."""
     named = list(islice(answers, SHOWN + 1))
     if len(named) > SHOWN:
         return say("reported.or_others", first=", ".join(named[:SHOWN]))

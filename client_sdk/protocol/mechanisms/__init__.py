@@ -1,7 +1,6 @@
-"""The mechanisms with which a device perturbs its answers.
+"""The mechanisms that perturb answers on the device.
 
-Most modules define one mechanism, with its probabilities and their source in the literature. From
-`client_sdk.protocol`, they import only the definitions of kinds, channels and epsilon.
+Each module names the source of its mechanism.
 """
 
 from __future__ import annotations

@@ -1,24 +1,24 @@
-"""Balanced designs: block designs in which every two values share the same number of blocks.
+"""Balanced designs: a device reports a block of values, usually one that contains the answer.
 
-A report names a block, which is a set of s of the values 0..v-1. Blocks that contain the answer are
-more likely than others. There are k possible answers. If v is above k, the other v - k values are
-never answers. `block_design` defines the probabilities.
+There are v values, 0..v-1, and each block contains s of them. The k possible answers are the values
+0..k-1. The other v - k values are never answers. `block_design` defines the probabilities.
 
-All values are in the same number of blocks. All pairs of values are also in the same number of
-blocks. Therefore the variance of an estimated share is *exactly* the same as if every set of s
-values were a block (subset selection). If v is k and s is the best size, no channel has a smaller
-variance (Ye & Barg 2018). If v is a prime slightly above k, the variance is about 1 +
-2 (v - k) / k**2 times as large, but there are fewer symbols.
+A design is *balanced* if every pair of values is in the same number of blocks. The variance of an
+estimated share is then exactly the variance of subset selection, which uses all sets of s values.
+With v = k and the best s, no channel has a smaller variance (Ye & Barg 2018). If v is a prime
+slightly above k, the variance is about 1 + 2 (v - k) / k**2 times the minimum.
 
-`balanced_choice` considers the designs with at most `MAX_SYMBOLS` symbols. Among the designs whose
-variance exceeds the minimum over all channels by at most one part in `TOLERANCE`, it returns the
-one with the fewest symbols. If there is no such design, it returns the design with the smallest
-variance. While the schema number of the registry stays the same, the same k and epsilon always lead
-to the same design.
+`balanced_choice` selects a design with at most `MAX_SYMBOLS` symbols, by these rules:
+
+* A design is good enough if its variance exceeds the minimum by at most one part in `TOLERANCE`.
+* Of the designs that are good enough, the one with the fewest symbols is selected.
+* If no design is good enough, the one with the smallest variance is selected.
+
+Within one schema number of the registry, the same k and epsilon always select the same design.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
-differential privacy" (balanced pairs are sufficient for the minimum variance, and k(k - 1)/2 + 1
-symbols are enough). The module `difference_family` computes the blocks.
+differential privacy". Pan proves that balanced pairs suffice for the minimum variance, and that k(k
+- 1)/2 + 1 symbols are enough. `difference_family` computes the blocks.
 """
 
 from __future__ import annotations
@@ -46,49 +46,43 @@ MAX_SYMBOLS: Final = 2**16
 """The maximum number of symbols. A tally then takes at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""The variance of a design may exceed the minimum of all channels by one part in 4,000, which is
-too little to matter."""
+"""The largest acceptable excess of a design's variance over the minimum: one part in 4,000."""
 
 PRIMES_TRIED: Final = 12
-"""The number of primes v that are tried, beginning with the smallest prime that is at least the
-number of answers. With larger primes, the variance would be too large."""
+"""The number of primes v to try, starting at the number of answers. Larger primes have larger
+variances."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
-"""The minimum block size if v is not prime, and blocks are therefore drawn at random. Random blocks
-of two values are rarely balanced. They are not needed, either, because a cyclic design already
-contains all blocks of two values."""
+"""The minimum block size of random blocks, which are used if v is not prime. Random blocks of two
+values are rarely balanced. A cyclic design already contains all blocks of two values."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
-"""The maximum number of proper divisors of a v above `ANY_DIVISORS_UP_TO`. With more divisors, the
-weights of random blocks seldom fit into 64 bits, so that the search for such blocks would be slow
-(seconds for v = 168)."""
+"""The maximum number of proper divisors of a v above `ANY_DIVISORS_UP_TO`. With more divisors,
+weights seldom fit into 64 bits, and the search for them is slow (seconds for v = 168)."""
 
 UNIT: Final = 2**40
-"""Odds and variances are integers in units of 1 / `UNIT`, because fractions would be too slow."""
+"""Odds and variances are integers in units of 1 / `UNIT`. Fractions would be too slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalancedDesign(BlockDesign):
-    """The channel whose blocks are computed from a few starters. A starter is a block of s values.
+    """The channel that computes its blocks from a few *starters*. A starter is a block of s values.
 
-    If all values of a starter are multiplied by a *multiplier*, modulo v, the result is a *base
-    block*. If a shift is then added to all values, modulo v, the result is a block. With M
-    multipliers, base block b is starter b // M times multiplier b % M. The base blocks from the
-    same starter form a family, and are equally likely.
+    A starter times a *multiplier*, modulo v, is a *base block*. A base block plus a shift, modulo
+    v, is a block. With M multipliers, base block b is starter b // M times multiplier b % M. All
+    base blocks of a starter are equally likely.
 
     Attributes:
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: how many factors leave a starter unchanged when they multiply all its values, modulo
-            v. If v is not prime, the order is 1.
+        order: the number of factors modulo v that leave a starter unchanged; 1 if v is not prime.
         starters: the numbers of the starters, in ascending order.
-        weights: for each starter, the relative frequency at which it is drawn.
+        weights: for each starter, the relative frequency of its base blocks.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
-
     """
 
     name: ClassVar[str] = "balanced-design"
@@ -111,12 +105,10 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> BalancedDesign:
-        """Return the channel for a question, with the design that `balanced_choice` selects.
+        """Return the channel for a request, with the design that `balanced_choice` selects.
 
         Raises:
-            ValueError: if every design for this number of answers has more than `MAX_SYMBOLS`
-                symbols.
-
+            ValueError: if every design needs more than `MAX_SYMBOLS` symbols.
         """
         inputs, odds = request.size, request.epsilon.odds
         design = balanced_choice(inputs, odds)
@@ -128,7 +120,7 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
-        """Return the channel whose blocks contain the answer as often as epsilon allows."""
+        """Return the most precise channel of these sizes within an epsilon."""
         starters, weights = zip(*balanced_starters(points, block_size).items(), strict=True)
         keep = keep_within(epsilon, points, block_size)
         return cls(inputs, points, block_size, order, starters, weights, keep)
@@ -140,7 +132,7 @@ class BalancedDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "inputs": self.inputs,
             "points": self.points,
@@ -162,10 +154,7 @@ class BalancedDesign(BlockDesign):
         return self._multipliers[multiple] * self._values(starter)[place] % self.points
 
     def _values(self, starter: int) -> tuple[int, ...]:
-        """Return the values 0..v-1, sorted so that the members of a starter come first.
-
-        The result is computed when it is first needed, and then cached.
-        """
+        """Return the values 0..v-1, the members of a starter first. The result is cached."""
         values = self._orders.get(starter)
         if values is None:
             values = values_by_starter(self.points, self.block_size, self.order, self.starters[starter])
@@ -174,16 +163,15 @@ class BalancedDesign(BlockDesign):
 
 
 class Design(NamedTuple):
-    """A balanced design. Designs sort by their variance, then by their number of symbols.
+    """A balanced design. Designs sort by variance, then by number of symbols.
 
     Attributes:
-        variance: n times the variance of a share that is estimated from n reports, in units of
-            2**-40, if all answers are equally common.
+        variance: the variance of an estimated share, times the number of reports, in units of
+            2**-40. All answers are assumed to be equally common.
         symbols: the maximum number of symbols.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block.
-        order: the order that `BalancedDesign` explains.
-
+        order: see `BalancedDesign`.
     """
 
     variance: int
@@ -194,7 +182,7 @@ class Design(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """The designs with the same v and the same order. They differ in their block size."""
+    """The designs with the same v and order, for all block sizes."""
 
     points: int
     order: int
@@ -205,8 +193,8 @@ class _Family(NamedTuple):
 def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
     """Return the best design for ``inputs`` answers at e**epsilon = ``odds``.
 
-    The module's docstring defines which design is best. The result is None if every design has more
-    than `MAX_SYMBOLS` symbols.
+    The module docstring defines the best design. Return None if every design has more than
+    `MAX_SYMBOLS` symbols.
     """
     scaled = int(odds * UNIT)
     families = [*_of_all_values(inputs), *(family for prime in _primes(inputs) for family in _of_prime(prime))]
@@ -221,7 +209,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield the designs of a family whose block size is nearest to the best block size."""
+    """Yield the designs of a family with block sizes near the best block size."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}
@@ -231,7 +219,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the family of designs in which all points are answers, if there is such a family."""
+    """Yield the family in which all points are answers, if there is one."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))
@@ -240,7 +228,7 @@ def _of_all_values(points: int) -> Iterator[_Family]:
 
 
 def _of_prime(prime: int) -> Iterator[_Family]:
-    """Yield one family of designs with a prime v for each possible order."""
+    """Yield one family of designs for each possible order of a prime v."""
     units = prime - 1
     divisors = [divisor for divisor in range(1, isqrt(units) + 1) if units % divisor == 0]
     for order in {*divisors, *(units // divisor for divisor in divisors)} - {units}:
@@ -257,7 +245,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _variance(inputs: int, points: int, size: int, odds: int) -> int:
-    """Return the `Design.variance` of a design. ``odds`` is e**epsilon in units of 2**-40."""
+    """Return `Design.variance`. ``odds`` is e**epsilon in units of 2**-40."""
     others = UNIT * (points - size)
     total = (points - 1) * (odds * size + others)
     own = odds * size * (points - 1)

@@ -1,18 +1,20 @@
-"""Block designs: a report names a block of d values, more likely one that contains the answer.
+"""Block designs: a device reports a block of values, usually one that contains the answer.
 
-The values are 0..v-1. A *base block* is a fixed set of d values. If the same shift is added to all
-its values, modulo v, the result is a *block*, and each symbol represents one block. For example,
-with v = 7, the base block {0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
+There are v values, 0..v-1. A *base block* is a fixed set of d values. A base block plus a shift,
+modulo v, is a *block*. Each symbol represents one block. For example, with v = 7, the base block
+{0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
 
-The device draws a base block, with a probability in proportion to its weight. Then it draws a
-shift. With a known probability, it draws from the shifts for which the block contains the answer;
-otherwise, it draws from the other shifts. In both cases, these shifts are equally likely. Because
-of the shifts, the channel treats all values alike. Therefore a few base blocks can replace all C(v,
-d) sets of d values.
+The device draws a report in three steps:
+
+* Draw a base block, with a probability proportional to its weight.
+* Decide by a coin whether the block contains the answer. `keep_numerator` is the probability.
+* Draw uniformly among the shifts that fit this decision.
+
+The shifts treat all values alike. Therefore a few base blocks can replace all C(v, d) sets.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
-distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (the channel whose
-blocks are all sets of d values; block designs approach its variance).
+distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (subset selection,
+which uses all sets of d values as blocks and has the minimum variance).
 """
 
 from __future__ import annotations
@@ -28,19 +30,17 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 
 class BlockDesign(Channel):
-    """The channel whose blocks are shifted base blocks.
+    """The channel with shifted base blocks as symbols.
 
-    Symbol b * v + shift represents the block that consists of each value of base block b plus
-    ``shift``, modulo v. The base blocks are divided into families of equal size; all base blocks of
-    a family have the same weight.
+    Symbol b * v + shift represents base block b plus ``shift``, modulo v. The base blocks are
+    divided into families of equal size. All base blocks of a family have the same weight.
 
     Attributes:
         points: v, the modulus, at least the number of inputs.
         block_size: d, the number of values of a block.
         base_blocks: the number of base blocks.
-        weights: for each family, the relative frequency at which each of its base blocks is drawn.
+        weights: for each family, the relative frequency of each base block.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
-
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return a member of a base block if ``place`` is below d, and otherwise a non-member."""
+        """Return a member of a base block if ``place`` is below d, otherwise a non-member."""
 
     @property
     def symbols(self) -> int:
@@ -87,7 +87,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of a block that contains the answer, divided by another block's."""
+        """The probability of a block with the answer, divided by that of a block without."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -97,7 +97,7 @@ class BlockDesign(Channel):
         return Fraction(self.weights[index // of_family], self._ends[-1] * of_family)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         index, shift = divmod(symbol, self.points)
         if (given - shift) % self.points in self.base_block(index):
             return self.chance(index) * Fraction(self.keep_numerator, COIN_SCALE * self.block_size)
@@ -105,21 +105,20 @@ class BlockDesign(Channel):
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs in a symbol's block. If the block contains no input, return all inputs.
+        """Return the inputs in a symbol's block, or all inputs if the block contains none.
 
-        A block may contain no input if v is larger than the number of inputs.
+        A block without inputs can occur if v is above the number of inputs.
         """
         index, shift = divmod(symbol, self.points)
         held = sorted((value + shift) % self.points for value in self.base_block(index))
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the symbol of a random block, which contains the value unless the report is a lie.
+        """Return the symbol of a random block with the value or, for a lie, without the value.
 
-        First a base block is drawn, independently of the value. Then a member of the base block and
-        a value outside are drawn, and the base block is shifted so that one of the two becomes
-        ``value``. Both are drawn, although only one is needed. Otherwise, the time of the draw
-        could reveal whether the report is a lie.
+        The draw of the base block is independent of the value. Then a member and a non-member of
+        the base block are drawn. The shift turns one of the two into ``value``. Drawing only the
+        needed one could reveal, by its duration, whether the report is a lie.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]
@@ -133,6 +132,6 @@ class BlockDesign(Channel):
 
 
 def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
-    """Return the largest `keep_numerator` with which a design is within the requested epsilon."""
+    """Return the largest `keep_numerator` of a design within the requested epsilon."""
     weight = epsilon.odds * block_size
     return int(COIN_SCALE * weight / (weight + points - block_size))

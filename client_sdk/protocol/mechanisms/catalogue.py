@@ -1,13 +1,12 @@
-"""The catalog of mechanisms, which selects and builds the channel for a question.
+"""The catalog of mechanisms, and the choice of a mechanism for each metric.
 
-A question in the registry may name its mechanism. A version of Hearsay that does not have this
-mechanism refuses the question. It never substitutes another mechanism, because a registry must have
-the same meaning in every version.
+A registry may name a metric's mechanism. A version of Hearsay without this mechanism refuses the
+metric, because a registry must have the same meaning in every version.
 
-With ``mechanism = "auto"``, this module chooses the mechanism. While the schema number of the
-registry stays the same, the same kind and epsilon always lead to the same mechanism. For k values,
-a balanced design has the smallest variance of all channels, or nearly so. ``auto`` prefers a
-mechanism with fewer symbols if its variance exceeds the minimum by at most 0.5%.
+With ``mechanism = "auto"``, this module chooses the mechanism. Within one schema number of the
+registry, the same kind and epsilon always select the same mechanism. For k values, balanced designs
+have the smallest variance or nearly so. ``auto`` prefers a mechanism with fewer symbols if its
+variance exceeds the minimum by at most 0.5%.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,31 +23,28 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
-"""A square table of the utility of a report, for each true value (row) and each reported value
-(column). The most useful reports have the largest utilities."""
+"""A square table of utilities: a row for each true value, a column for each reported value. A
+larger utility means a more useful report."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""The maximum ratio of a mechanism's variance to the smallest variance of any mechanism. A variance
-that is 0.5% larger has the same effect as the loss of 200 of 40,000 devices."""
+"""The largest acceptable ratio of a mechanism's variance to the minimum. An excess of 0.5% costs as
+much precision as losing 200 of 40,000 devices."""
 
 FEW_COUNTS = 32
-"""If a count has at most this many possible values, ``auto`` treats each value as a category, whose
-share is estimated without bias. If it has more, ``auto`` selects a mechanism for ranges of numbers.
-"""
+"""The largest number of possible counts that ``auto`` treats as categories, with unbiased shares.
+For more counts, ``auto`` selects a mechanism for ranges of numbers."""
 
 
 class ChannelRequest(NamedTuple):
-    """The properties of a question that determine its channel.
+    """The properties of a metric that determine its channel.
 
     Attributes:
         kind: the definition of the possible answers.
-        epsilon: the requested epsilon, which limits what a report reveals.
-        has_no_answer: whether the channel needs an input for "no answer", because a device also
-            reports if nothing was recorded.
-        delta: the delta in the question's definition; None if it sets none.
-        utility: the utility of each reported value for each true value; None if the question's
-            definition sets none.
-
+        epsilon: the requested epsilon.
+        has_no_answer: whether the channel has an input for "no answer". Devices then also report if
+            nothing was recorded.
+        delta: the metric's delta; None if unset.
+        utility: the metric's table of utilities; None if unset.
     """
 
     kind: Kind
@@ -59,7 +55,7 @@ class ChannelRequest(NamedTuple):
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """The forms that the inputs may have, such as ``labels``. A mechanism must support one."""
+        """The possible forms of the inputs, such as ``labels``."""
         return ("labels",) if self.has_no_answer else self.kind.shapes
 
     @property
@@ -67,9 +63,8 @@ class ChannelRequest(NamedTuple):
         """The number of inputs, if each input represents one answer.
 
         Raises:
-            ValueError: if the inputs do not represent single answers, or if there are more than
+            ValueError: if inputs do not represent single answers, or there are more than
                 `MAX_CATEGORIES` answers.
-
         """
         size = self.kind.size
         if size is None:
@@ -79,26 +74,24 @@ class ChannelRequest(NamedTuple):
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
-        """Return the number of grid points to which numbers are rounded, at most ``most``."""
+        """Return the number of grid points for rounding numbers, at most ``most``."""
         return cast("Grid", self.kind).points(most)  # only mechanisms for grids call this
 
 
 class Mechanism(NamedTuple):
-    """A mechanism that a question in a registry may name.
+    """A mechanism that a registry may name.
 
     Attributes:
-        name: its name in the registry.
-        builder: the class of its channel, written as ``module:class``. The class has a class method
-            ``build``. The module is imported on first use, so that a device loads only the
-            mechanisms of its registry.
-        shape: the form of inputs that it supports, one of the `Kind.shapes`.
-        statistics: the statistics of numbers that can be estimated from its reports, such as
-            ``mean``; empty if its inputs are not numbers.
-        options: the keys of a question's table that only this mechanism uses, such as ``delta``.
-        is_permanent: whether it can report permanent answers, which a device draws once and reuses
-            in later reports. Each input of such a mechanism is an answer or, if answers are
-            numbers, an end of their range. A device always rounds the same number to the same end.
-
+        name: the mechanism's name in the registry.
+        builder: the channel's class, written as ``module:class``. The module is imported on first
+            use, so that a device loads only the mechanisms of its registry.
+        shape: the supported form of inputs, one of `Kind.shapes`.
+        statistics: the statistics of numbers that can be estimated from reports, such as ``mean``;
+            empty if inputs are not numbers.
+        options: the keys of a metric's table that only this mechanism uses, such as ``delta``.
+        is_permanent: whether the mechanism supports permanent answers. A device draws a permanent
+            answer once and reuses it in later reports. Each input must then be an answer or an end
+            of a range.
     """
 
     name: str
@@ -109,14 +102,14 @@ class Mechanism(NamedTuple):
     is_permanent: bool = False
 
     def takes(self, request: ChannelRequest) -> bool:
-        """Whether the mechanism supports the form of a request's inputs and the request's kind."""
+        """Whether the mechanism supports the shape and the kind of a request."""
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind allows the mechanism.
+        """Whether a kind supports the mechanism.
 
-        The kind must allow all `options` of the mechanism. If the mechanism has `statistics`, the
-        kind must support one of them.
+        The kind must allow all `options`. If there are `statistics`, the kind must support one of
+        them.
         """
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
@@ -125,9 +118,7 @@ class Mechanism(NamedTuple):
         """Return the mechanism's channel for a request.
 
         Raises:
-            ValueError: if the mechanism has no channel for the request; the message says what to
-                change.
-
+            ValueError: if there is no such channel. The message says how to fix the definition.
         """
         module, _, name = self.builder.partition(":")
         channel: Channel = getattr(import_module(module), name).build(request)
@@ -224,23 +215,20 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
     permanent: RequestedEpsilon | None = None,
     has_no_answer: bool = False,
 ) -> Channel:
-    """Return the channel that a question's definition determines.
+    """Return the channel for a metric's definition.
 
     Args:
         kind: the definition of the possible answers.
-        epsilon: the requested epsilon, which limits what a report reveals.
+        epsilon: the requested epsilon.
         mechanism: the mechanism's name, or ``auto``.
-        delta: the delta in the question's definition; None if it sets none.
-        utility: the utility of each reported value for each true value; None if the definition sets
-            none.
-        permanent: the requested epsilon of permanent answers; None if each report is drawn from the
-            true answer itself.
-        has_no_answer: whether there is an additional input for "no answer".
+        delta: the metric's delta; None if unset.
+        utility: the metric's table of utilities; None if unset.
+        permanent: the requested epsilon of permanent answers; None without permanent answers.
+        has_no_answer: whether the channel has an input for "no answer".
 
     Raises:
         ValueError: if the mechanism is unknown or does not support the kind or the request, or if
             its channel would carry no information. The message says what to change.
-
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is not a mechanism; the mechanisms are: {', '.join(NAMES)}")
@@ -259,8 +247,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     """Check that a mechanism supports a request.
 
     Raises:
-        ValueError: if the mechanism does not support the request; the message says what to change.
-
+        ValueError: if not. The message says how to fix the definition.
     """
     kind, name = request.kind, mechanism.name
     is_of_labels = mechanism.shape == "labels" and "labels" not in request.shapes
@@ -315,15 +302,13 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
-    """Return the name of the mechanism that ``auto`` chooses if an answer is one of several values.
+    """Return the mechanism that ``auto`` chooses for one of several values.
 
-    The same choice applies wherever the shares of answers are estimated, which is the case for
-    categories, ordinals, pairs, small counts and sets.
+    The choice applies to categories, ordinals, pairs, small counts and sets.
 
     Args:
         inputs: the number of values.
         odds: e**epsilon.
-
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 takes 2 ms
 
@@ -336,24 +321,21 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 
 
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
-    """Return the name of the mechanism that ``auto`` chooses for sets.
+    """Return the mechanism that ``auto`` chooses for sets.
 
-    Three mechanisms are compared by the variance with which they estimate the share of a rare
-    value.
+    Three mechanisms are compared by the variance of a rare value's estimated share:
 
-    * With k-ary randomized response, all members of a set are more likely to be reported than other
-      values.
-    * With blocks, a report names a block of values. Blocks that contain a randomly drawn member, or
-      one of two drawn members (``pair-geometry``), are more likely than others. This is better than
-      the first mechanism if there are many values and epsilon is small.
-    * With ``one-of``, a report says whether one randomly drawn value is a member. This is best if a
-      set may contain most of the values.
+    * k-ary randomized response reports members more often than other values.
+    * A block design reports a block, usually one that contains a randomly drawn member. With
+      ``pair-geometry``, the block usually contains one of two drawn members. Blocks are best for
+      many values and a small epsilon.
+    * ``one-of`` reports whether one randomly drawn value is a member. This is best if sets may
+      contain most of the values.
 
     Args:
         values: the number of values.
         drawn: the maximum number of members of a set.
         odds: e**epsilon.
-
     """
     from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 6 ms
 
@@ -380,14 +362,12 @@ def _balanced(inputs: int, odds: Fraction) -> Iterator["Candidate"]:
 
 
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
-    """Return the name of the mechanism that ``auto`` chooses for a number or a count.
+    """Return the mechanism that ``auto`` chooses for a number or a count.
 
     Args:
-        statistic: the statistic to estimate: ``mean``, ``distribution`` or ``quantiles``.
-        answers: the number of possible values of a count whose statistic is not the mean; otherwise
-            None.
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
+        answers: the number of possible counts; None for other numbers and for means.
         odds: e**epsilon.
-
     """
     if statistic == "mean":
         return "optimal-mean"

@@ -1,26 +1,23 @@
-"""Crosses: a report is about one randomly drawn feature of a model, together with the label.
+"""Crosses: a device reports the label and one randomly drawn feature of a model.
 
-A model predicts a label, yes or no, from features. The values of each feature are divided into
-parts. A *cell* of a feature is a pair of one of its parts and a label. For example, a feature with
-3 parts has 6 cells.
+A model predicts a yes-or-no label from features. The values of each feature are divided into parts.
+A *cell* of a feature is a pair of a part and a label. For example, a feature with 3 parts has 6
+cells.
 
-An input is a tuple with one cell for each feature. A coin that does not depend on the cells draws a
-feature. The cell of this feature is reported by k-ary randomized response or a cyclic design, and
-the symbol reveals which feature was drawn. Each feature's channel has the same epsilon, and so does
-their mixture. This epsilon is valid for any two inputs, even if they differ in all features,
-because the draw of the feature does not depend on the cells.
+An input is a tuple with one cell for each feature. The device draws a feature, independently of the
+cells. Then it reports the feature's cell by k-ary randomized response or a cyclic design. The
+symbol reveals the drawn feature. All features have channels with the same epsilon. The mixture has
+the same epsilon too, because the draw of the feature does not depend on the cells.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, whose levels are drawn like features here).
 
-The alternative to crosses is to report a vector that contains the products of all features. If the
-features have d coordinates, this vector has on the order of d**2 numbers, and the noise increases
-with their number. Crosses estimate only the relation of each feature to the label, and assume that
-features are independent given the label. A vector contains more information, but with more features
-it needs more devices. The number of parts requires a similar choice. If a range has 3 parts instead
-of 6, each part gets more reports, but says less about each value. For both choices,
-docs/research/models.md measures on real data at which number of devices one alternative becomes
-better than the other.
+The alternative to crosses is a vector with the products of all features. For d coordinates, the
+vector has about d**2 numbers, and more numbers mean more noise. Crosses estimate only the relation
+of each feature to the label. They assume that features are independent given the label. A vector
+contains more information but needs more devices. docs/research/models.md measures, on real data,
+the number of devices at which a vector becomes better than crosses. The page also compares 3 and 6
+parts per range.
 """
 
 from __future__ import annotations
@@ -45,20 +42,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Crosses(Channel):
-    """The channel from one cell for each feature to a symbol that is about one feature.
+    """The channel from one cell for each feature to a symbol for one feature.
 
     Attributes:
-        cells: for each feature, its number of cells, at least 2.
+        cells: for each feature, the number of cells, at least 2.
         block_sizes: for each feature, the number of cells that a symbol represents; 1 for k-ary
             randomized response.
-        base_blocks: for each feature, the number of base blocks of its cyclic design; 1 for k-ary
+        base_blocks: for each feature, the number of base blocks of the cyclic design; 1 for k-ary
             randomized response.
         keep_numerators: for each feature, the probability that the symbol represents the true cell,
             times 2**64.
-        features: for each feature, the channel of its cells; computed from the attributes above.
-        firsts: for each feature, the number of its first symbol; computed from the attributes
+        features: for each feature, the channel of its cells. Computed from the attributes above.
+        firsts: for each feature, the number of its first symbol. Computed from the attributes
             above.
-
     """
 
     name: ClassVar[str] = "crosses"
@@ -79,13 +75,13 @@ class Crosses(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Crosses:
-        """Return the channel for a question that trains a model by crosses."""
+        """Return the channel for a request about a model."""
         pairs: tuple[int, ...] = request.kind.pairs  # type: ignore[attr-defined] # no other kind has pairs
         return cls.within(request.epsilon, pairs)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel for features with these numbers of cells, within an epsilon."""
+        """Return the channel within an epsilon, for features with these numbers of cells."""
         chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -106,7 +102,7 @@ class Crosses(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "cells": self.cells,
             "block_sizes": self.block_sizes,
@@ -116,11 +112,11 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest `worst_ratio` among the features; two inputs may differ in all features."""
+        """The largest `worst_ratio` of any feature. Two inputs may differ in all features."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
-        """Return the index of a symbol's feature, and the symbol within the feature's channel."""
+        """Return the index of a symbol's feature, and the symbol's number within this feature."""
         feature = bisect_right(self.firsts, symbol) - 1
         return feature, symbol - self.firsts[feature]
 
@@ -133,31 +129,29 @@ class Crosses(Channel):
         """Return a symbol for a randomly drawn feature; ``value`` has a cell for each feature.
 
         The draw of the feature does not depend on ``value``. The number of further coins may depend
-        on which feature was drawn, but the symbol reveals this anyway.
+        on the drawn feature. The symbol reveals the feature anyway.
         """
         feature = coins.below(self.inputs)
         return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)
 
 
 BINS: Final = 6
-"""The number of equal parts into which the range of a number is divided by default."""
+"""The default number of equal parts of a number's range."""
 
 FEW_BINS: Final = 3
-"""The number of parts if few reports are expected. If there were more parts, each would get too few
-reports."""
+"""The number of parts if few reports are expected."""
 
 FEW_FEATURES: Final = 10
-"""The maximum number of features for which ``auto`` chooses crosses. With more features, each one
-would be drawn too rarely."""
+"""The maximum number of features for which ``auto`` chooses crosses. With more features, each
+feature is drawn too rarely."""
 
 DEVICES: Final = 1300
 """A vector of products predicts better than crosses if at least DEVICES * coordinates**3 /
-epsilon**2 devices report. Here, ``coordinates`` is the total number of coordinates of the features.
-"""
+epsilon**2 devices report. ``coordinates`` is the total number of coordinates of the features."""
 
 FEW_REPORTS: Final = 4000
-"""If fewer than FEW_REPORTS * features / epsilon**2 devices report, dividing ranges into 3 parts is
-usually better than dividing them into 6."""
+"""With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 parts per range are usually better
+than 6."""
 
 
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
@@ -165,23 +159,21 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
 
     Args:
         features: the number of features.
-        coordinates: the total number of coordinates of the features: 1 for a number, and m - 1 for
-            a choice of m values.
+        coordinates: the total number of coordinates of the features. A number has 1, and a choice
+            of m values has m - 1.
         odds: e**epsilon.
         population: the expected number of reporting devices.
-
     """
     return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3
 
 
 def bins_for(features: int, odds: Fraction, population: int | None) -> int:
-    """Return the number of equal parts into which crosses divide the range of a number.
+    """Return the number of equal parts of a number's range in crosses.
 
     Args:
-        features: the number of features; each report describes one of them.
+        features: the number of features.
         odds: e**epsilon.
         population: the expected number of reporting devices; None if unknown.
-
     """
     few = population is not None and population * ln_ceiling(odds) ** 2 < FEW_REPORTS * features
     return FEW_BINS if few else BINS

@@ -1,8 +1,7 @@
-"""Cyclic designs: a report names a block of d values, more likely one that contains the answer.
+"""Cyclic designs: a device reports a block of values, usually one that contains the answer.
 
-The values are 0..k-1. A block consists of the values of a base block, each plus the same shift,
-modulo k. Base blocks are pseudo-random, and equally likely. `block_design` defines the
-probabilities and names its sources.
+The values are 0..k-1. A base block plus a shift, modulo k, is a block. Base blocks are
+pseudo-random and equally likely. `block_design` defines the probabilities and names the sources.
 """
 
 from __future__ import annotations
@@ -20,24 +19,23 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
-"""Blocks of two values are not pseudo-random. Instead, the base blocks are {0, 1}, {0, 2} and so
-on, so that every pair of values occurs equally often."""
+"""The size of blocks that are not pseudo-random. These base blocks are {0, 1}, {0, 2} and so on, so
+that every pair of values occurs equally often."""
 
 WORDS_OF = b"hearsay cyclic design 1"
-"""The first bytes of the data that is hashed to draw a base block. The number of values, the block
-size and the index of the base block follow, each as 8 big-endian bytes."""
+"""The prefix of the hashed data that determines a base block. The number of values, the block size
+and the base block's index follow, each as 8 big-endian bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CyclicDesign(BlockDesign):
-    """The channel whose blocks are shifted pseudo-random base blocks.
+    """The channel with shifted pseudo-random base blocks.
 
     Attributes:
         inputs: k, the number of values, at least 3.
         block_size: d, the number of values in a block, from 2 to k - 1.
         base_blocks: the number of base blocks.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
-
     """
 
     name: ClassVar[str] = "cyclic-design"
@@ -52,18 +50,17 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel for a question, with the block size that `designs.design_of` selects.
+        """Return the channel for a request, with the block size that `designs.design_of` selects.
 
         Raises:
             ValueError: if there is no cyclic design for this number of values.
-
         """
         block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, block_size, base_blocks)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
-        """Return the channel whose blocks contain the answer as often as epsilon allows."""
+        """Return the most precise channel of these sizes within an epsilon."""
         return cls(inputs, block_size, base_blocks, keep_within(epsilon, inputs, block_size))
 
     @property
@@ -73,7 +70,7 @@ class CyclicDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "inputs": self.inputs,
             "block_size": self.block_size,
@@ -84,10 +81,10 @@ class CyclicDesign(BlockDesign):
     def base_block(self, index: int) -> tuple[int, ...]:
         """Return the values of base block ``index`` in ascending order.
 
-        A base block of two values is {0, index + 1}. For larger base blocks, SHAKE-256 hashes
-        `WORDS_OF`, the number of values, the block size and the index. The result is a list of
-        64-bit big-endian integers, one word for each value. The base block consists of the d values
-        with the smallest words. If two words are equal, the lower value comes first.
+        A base block of two values is {0, index + 1}. For larger blocks, SHAKE-256 hashes
+        `WORDS_OF`, the number of values, the block size and the index. The hash yields one 64-bit
+        big-endian integer (word) for each value. The d values with the smallest words form the base
+        block. For equal words, the lower value comes first.
         """
         return self._order(index)[: self.block_size]
 
@@ -97,8 +94,8 @@ class CyclicDesign(BlockDesign):
     def _order(self, index: int) -> tuple[int, ...]:
         """Return the members of a base block, then all other values, both in ascending order.
 
-        The result is computed when it is first needed, because a device uses only a few of about a
-        hundred base blocks.
+        The result is computed on first use. A device needs only a few of about a hundred base
+        blocks.
         """
         order = self._orders.get(index)
         if order is None:

@@ -1,16 +1,16 @@
-"""Functions that select the best design of a mechanism for k values and an epsilon.
+"""The choice of the best design of a mechanism for k values and an epsilon.
 
-A *design* is the choice of a channel's sizes. For the mechanism ``cyclic-design``, it is the block
-size and the number of base blocks; for ``projective-geometry``, it is a prime and a dimension.
-Formulas for the variance determine which design is best. While the schema number of the registry
-stays the same, the same mechanism, k and epsilon always lead to the same design.
+A *design* is a channel's sizes. For ``cyclic-design``, the sizes are the block size and the number
+of base blocks. For ``projective-geometry``, they are a prime and a dimension. Within one schema
+number of the registry, the same mechanism, k and epsilon always select the same design.
 
-No channel has a smaller variance than subset selection with the best subset size d (Ye & Barg 2018,
-"Optimal schemes for discrete distribution estimation under locally differential privacy", theorem
-III.1). In subset selection, a report names d of the k values, and subsets that contain the answer
-are more likely than others. Block designs reach or nearly reach the same variance with fewer
-symbols (Park, Nam & Lee 2023; Feldman, Nelson, Nguyen & Talwar 2022). Among a mechanism's designs
-whose variance exceeds the smallest one by at most 2%, the design with the fewest symbols is used.
+In subset selection, a device reports d of the k values, usually a subset with the answer. With the
+best d, subset selection has the minimum variance of all channels (Ye & Barg 2018, "Optimal schemes
+for discrete distribution estimation under locally differential privacy", theorem III.1). Block
+designs reach or nearly reach this variance with fewer symbols (Park, Nam & Lee 2023; Feldman,
+Nelson, Nguyen & Talwar 2022). A design is good enough if its variance exceeds the mechanism's
+minimum by at most 2%. Of the designs that are good enough, the one with the fewest symbols is
+selected.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""The maximum ratio of the selected design's variance to the smallest variance. A difference of 2%
-does not matter, and fewer symbols save time and memory everywhere."""
+"""The largest acceptable ratio of a design's variance to the minimum. Fewer symbols, which save
+time and memory, are worth 2%."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """The maximum number of symbols of a cyclic design. A tally then takes at most half a megabyte."""
 
 MAX_LEVEL_SYMBOLS = 2**9
 """The maximum number of symbols of one level of a hierarchical histogram, or of one feature of
-`crosses`. More base blocks would slow down every estimate."""
+`crosses`. More symbols would slow down every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""The maximum number of base blocks if they are pseudo-random. With 128 base blocks, the variance
-is 1 + 1/128 times the minimum. More base blocks could reduce it by less than one percent."""
+"""The maximum number of pseudo-random base blocks. With 128, the variance is 1 + 1/128 times the
+minimum. More base blocks would gain less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
 """The maximum number of symbols of a projective geometry. A tally of 64-bit counters then takes up
@@ -50,13 +50,12 @@ class Candidate(NamedTuple):
     """A mechanism with one of its designs.
 
     Attributes:
-        variance: n times the variance of a share that is estimated from n reports, if all values
-            are equally common.
+        variance: the variance of an estimated share, times the number of reports. All values are
+            assumed to be equally common.
         symbols: the number of output symbols.
         name: the mechanism's name.
-        design: the block size and the number of base blocks of a cyclic design, or the prime and
-            the dimension of a projective geometry; empty for other mechanisms.
-
+        design: the block size and the number of base blocks, or the prime and the dimension; empty
+            for other mechanisms.
     """
 
     variance: Fraction
@@ -131,14 +130,13 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return the `Candidate.variance` of subset selection, in which a report names several values.
+    """Return the `Candidate.variance` of subset selection.
 
     Args:
         inputs: the number of values, at least 2.
-        size: the number of values that a report names, from 1 to inputs - 1. With 1, the mechanism
-            is k-ary randomized response.
+        size: the number of values in a report, from 1 to inputs - 1. Size 1 is k-ary randomized
+            response.
         odds: e**epsilon.
-
     """
     return _average_variance(inputs, *_support(inputs, size, odds))
 
@@ -150,10 +148,7 @@ def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probability that a reported subset contains the answer.
-
-    Also return the probability that it contains a given other value.
-    """
+    """Return the probabilities that a report contains the answer and a given other value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
@@ -172,16 +167,15 @@ def best_subset_size(inputs: int, odds: Fraction) -> int:
 def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
     """Return the `Candidate.variance` of a balanced design.
 
-    A symbol *supports* the inputs for which it is most likely.
+    A symbol *supports* its most likely inputs.
 
     Args:
         inputs: the number of values.
         points: the number of symbols.
-        block: the number of symbols that support an input, which is the same for all inputs.
-        common: the number of symbols that support both inputs of a pair, which is the same for all
-            pairs.
+        block: the number of symbols that support an input. All inputs have the same number.
+        common: the number of symbols that support both inputs of a pair. All pairs have the same
+            number.
         odds: e**epsilon.
-
     """
     total = odds * block + points - block
     return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
@@ -196,8 +190,12 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
 
-    The result contains the number of points, which is at least ``inputs``, the number of points on
-    a hyperplane, the number of points that two hyperplanes share, and t, which is at least 3.
+    The sizes are:
+
+    * the number of points, at least ``inputs``
+    * the number of points on a hyperplane
+    * the number of points that two hyperplanes share
+    * t, at least 3
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:

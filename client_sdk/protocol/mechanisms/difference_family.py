@@ -1,29 +1,28 @@
-"""Balanced designs: every value is in equally many blocks, and so is every pair of values.
+"""Balanced designs: blocks in which every pair of values occurs equally often.
 
-A block consists of s of the v values 0..v-1, and all arithmetic is modulo v. Blocks are made from a
-first block, the *starter*, in two steps. Multiplying all values of the starter by a *multiplier*
-yields a *base block*. Adding a number, called the shift, to all values of a base block yields a
-block. The design contains the blocks for all multipliers and all shifts. For instance, for v = 7,
-the starter {1, 2, 4} needs only the multiplier 1, and the seven shifts yield seven blocks. Every
-value is in three of them, and every pair of values is in one.
+A block contains s of the v values 0..v-1, and all arithmetic is modulo v. Blocks are built from a
+block called the *starter*:
 
-Because all shifts are used, every value is in equally many blocks, and two pairs of values with the
-same difference are in equally many blocks. The multipliers have a similar effect on differences:
-two differences occur equally often in the base blocks if they have the same greatest common divisor
-with v. Multipliers are *units*, which are values that have no common divisor with v except 1. Some
-units turn the starter into itself, or into its negative, which has the same differences. Units that
-differ only by such a factor form a *coset*, and only one unit of each coset is used.
+* A starter times a *multiplier* is a *base block*.
+* A base block plus a *shift* is a block.
 
-If v is prime, all pairs are then balanced, whatever the starter is, because all differences have
-the greatest common divisor 1 with v. The starter is a union of cosets of a group of units, so that
-few multipliers are needed (Wilson 1972, "Cyclotomy and difference families in elementary abelian
-groups", section 3).
+The design contains the blocks for all multipliers and all v shifts. For example, with v = 7, the
+starter {1, 2, 4} needs only the multiplier 1. Its seven shifts are seven blocks. Three of them
+contain a given value, and one contains a given pair of values.
 
-If v is not prime, several random starters are combined, each with a weight. The weights balance
-differences that have different common divisors with v. For every divisor of v, multiples of the
-divisor then occur as differences as often as they would if all sets of s values were blocks. More
-starters are drawn until there are such weights. The weights are integers. The number of weights
-above 0 is at most the number of divisors of v above 1 (Caratheodory 1911).
+Because of the shifts, the number of blocks with a pair depends only on the pair's difference.
+Because of the multipliers, it depends only on the greatest common divisor of this difference and v.
+Multipliers are *units*: values without a common divisor with v. Some units turn the starter into
+itself or its negative, which has the same differences. Units that differ by such a factor form a
+*coset*. One unit of each coset is enough.
+
+If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
+starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson
+1972, "Cyclotomy and difference families in elementary abelian groups", section 3).
+
+If v is not prime, the design combines several random starters with integer weights. The weights
+balance the differences with each common divisor. More starters are drawn until such weights exist.
+The number of weights above 0 is at most the number of divisors of v above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -42,24 +41,22 @@ Row = list[int]
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
     """Return weights of columns that solve all equations up to a common factor.
 
-    With these weights, the left-hand side of every equation is its total times the same integer.
-    For instance, for the equations 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1
-    yield 4 and 4, which is twice the totals. The result maps the indices of some columns to their
-    weights, which are positive integers without a common divisor. All other columns have the weight
-    0. There are at most as many weights as equations. If there are no such weights, return None.
+    The weighted sum of each row is its total, times an integer that is the same for all rows. For
+    example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4. These
+    are twice the totals. The result maps column indices to positive integers without a common
+    divisor. Columns without an entry have weight 0. There are at most as many entries as equations.
+    Return None without a solution.
 
-    This is the simplex method in exact integers: each division by a pivot is exact (Edmonds 1967,
-    "Systems of distinct representatives and linear algebra"; Bareiss 1968). Of all columns that may
-    enter the basis, the one with the largest sum is chosen, because this rule takes few pivots.
-    After a pivot without progress, the first column that may enter is chosen instead. With this
-    rule, the method cannot cycle (Bland 1977, "New finite pivoting rules for the simplex method",
-    theorem 3.1). Therefore the search always ends, and it returns the same solution on every
-    machine.
+    This is the simplex method in exact integers. Each division by a pivot is exact (Edmonds 1967,
+    "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
+    largest sum enters the basis, because this rule takes few pivots. After a pivot without
+    progress, the first possible column enters, so that the method cannot cycle (Bland 1977, "New
+    finite pivoting rules for the simplex method", theorem 3.1). All machines find the same
+    solution.
 
     Args:
         equations: the coefficients, one row for each equation.
         totals: the right-hand sides, each at least 0 and some above 0.
-
     """
     rows = [[*row, total] for row, total in zip(equations, totals, strict=True)]
     basis = [len(equations[0]) + index for index in range(len(rows))]  # one artificial column for each equation
@@ -81,8 +78,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
     """Return the index of the row that limits the weight of the entering column most.
 
-    If several rows limit the weight equally, choose the row whose column in the basis has the
-    lowest index.
+    Among equal rows, choose the one with the lowest column index in the basis.
     """
     best = None
     for index, row in enumerate(rows):
@@ -103,12 +99,12 @@ def _eliminated(row: Row, pivot: Row, entering: int, scale: int) -> Row:
 
 
 WORDS_OF = b"hearsay balanced design 1"
-"""The first bytes of the data that is hashed to draw a starter. The number of values v, the block
-size s and the number of the starter follow, each as 8 big-endian bytes."""
+"""The prefix of the hashed data that determines a starter. The number of values v, the block size s
+and the starter's number follow, each as 8 big-endian bytes."""
 
 REMEMBERED = 128
-"""The maximum number of starters that are cached, and of designs whose weights are cached. A device
-uses about twenty starters for each metric."""
+"""The maximum number of cached starters, and of cached designs. A device uses about twenty starters
+for each metric."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -117,18 +113,16 @@ def proper_divisors(points: int) -> Row:
 
 
 def multipliers(points: int, order: int) -> tuple[int, ...]:
-    """Return the multipliers of a starter, which are the smallest units of a group's cosets.
+    """Return the multipliers of a starter: the smallest unit of each coset.
 
-    The group consists of the units u with u**order = 1 modulo v, and of their negatives. A coset
-    consists of all products of one unit with the members of the group. For instance, for v = 7 and
-    the order 1, the group is {1, 6}, its cosets are {1, 6}, {2, 5} and {3, 4}, and the multipliers
-    are 1, 2 and 3.
+    The group consists of the units u with u**order = 1 modulo v, and their negatives. A coset is
+    the group times one unit. For example, for v = 7 and order 1, the group is {1, 6}. The cosets
+    are {1, 6}, {2, 5} and {3, 4}, and the multipliers are 1, 2 and 3.
 
     Args:
         points: v, the number of values.
         order: the number of units u with u**order = 1 modulo v that map the starter to itself; 1 if
             v is not prime.
-
     """
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
     return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
@@ -136,23 +130,21 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=REMEMBERED)
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
-    """Return the values 0..v-1, sorted so that the s members of a starter come before all others.
+    """Return the values 0..v-1, starting with the s members of a starter.
 
     If v is prime, the values are listed coset by coset, for the group of units u with u**order = 1.
-    The cosets are sorted by their smallest values. The value 0 is in none of them. If
-    the order of the group is above 1, and s is one more than a multiple of this order, then 0 is
-    the first value. Otherwise it is the last.
+    The cosets are sorted by their smallest values. The value 0 is the first value if the order is
+    above 1 and s is a multiple of the order plus one. Otherwise, 0 is the last value.
 
-    If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The result is a
-    list of 64-bit big-endian integers (words), one for each value. The values are sorted by their
-    words. If two words are equal, the lower value comes first.
+    If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The hash yields
+    one 64-bit big-endian integer (word) for each value. The values are sorted by their words. For
+    equal words, the lower value comes first.
 
     Args:
         points: v, the number of values.
         block_size: s, the number of members of the starter.
         order: as for `multipliers`.
         starter: the number of the starter, from 0; always 0 if v is prime.
-
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)
@@ -166,8 +158,8 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
     """Return the weight of each starter of a design, keyed by the starter's number.
 
-    If starters are drawn with probabilities proportional to these weights, every pair of values is
-    equally likely to occur in a block.
+    If starters are drawn in proportion to their weights, blocks contain all pairs of values equally
+    often.
     """
     divisors = proper_divisors(points)
     if not divisors:
@@ -183,9 +175,9 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights of some of the starters that balance all pairs of values.
+    """Return weights of starters that balance all pairs of values, or None if there are none.
 
-    The result maps the number of a starter to its weight. Return None if there are no such weights.
+    The result is keyed by the starter's number.
     """
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
@@ -204,7 +196,7 @@ def _alike(block: tuple[int, ...], divisor: int) -> int:
 
 
 def _subgroup(points: int, order: int) -> set[int]:
-    """Return the units with unit**order = 1 modulo v. If the order is not 1, v must be prime."""
+    """Return the units with unit**order = 1 modulo v. An order above 1 requires a prime v."""
     for unit in range(1, points):
         generator = pow(unit, (points - 1) // order, points) if order > 1 else 1
         group, member = {1}, generator

@@ -1,20 +1,19 @@
-"""Sets: a device draws one member of its set, and reports only this member.
+"""Sets: a device draws one member of its set and reports only this member.
 
-A set contains at most m of k values. If it contains fewer, it is padded with *dummies*, which are
-inputs that represent no value. The result is a *padded set* of m elements. One element is drawn
-uniformly, and perturbed by a channel with K inputs, called the member's channel. The distribution
-of the symbol is therefore the mean of the distributions for the m elements.
+A set contains at most m of k values. Smaller sets are padded with *dummies*, which are inputs
+without a value. The device draws one of the m elements of the *padded set* uniformly. The *member's
+channel*, with K inputs, perturbs this element.
 
-A symbol *favors* the inputs for which it is most likely. The *worst ratio* is the largest ratio of
-a symbol's probabilities for two inputs, or for two sets. With k-ary randomized response, a symbol
-favors a single input, and therefore at most one of m different elements. If the worst ratio of the
-member's channel is r, the worst ratio of sets is only 1 + (r - 1) / m. Therefore r may be as large
-as 1 + m (e**epsilon - 1). The symbols of all m elements are then e**epsilon times as likely as
-other symbols. Because the dummies in a set must differ, too, there are m dummies, and K is k + m.
+A symbol *favors* its most likely inputs. The *worst ratio* is the largest ratio of a symbol's
+probabilities for two inputs, or for two sets. Let r be the worst ratio of the member's channel.
 
-With a block design, a symbol favors many inputs, possibly all elements of a set. The worst ratio of
-sets is then r, and a single dummy is enough. In this case, K is k + 1, and the empty set is padded
-to m times the same dummy.
+With k-ary randomized response, a symbol favors one input, and thus at most one of m different
+elements. The worst ratio of sets is then only 1 + (r - 1) / m. Therefore r may be 1 + m (e**epsilon
+- 1). The symbols of all m elements are then e**epsilon times as likely as other symbols. The
+dummies of a set must differ, so there are m dummies, and K = k + m.
+
+With a block design, a symbol may favor all elements of a set. The worst ratio of sets is then r.
+One dummy is enough, so K = k + 1. The empty set is padded with m copies of the dummy.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (all members are favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren 2016,
@@ -40,14 +39,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DrawnMember(Channel):
-    """The channel from a padded set to a report about one of its elements.
+    """The channel from a padded set to a report about one element.
 
     Attributes:
         member: the channel from the drawn element to a symbol.
-        drawn: m, the number of elements in a padded set, one of which is drawn.
-        favored: the maximum number of elements of a set that the same symbol favors, which is 1 or
-            m.
-
+        drawn: m, the number of elements in a padded set.
+        favored: the maximum number of elements of a set that one symbol favors: 1 or m.
     """
 
     member: Channel
@@ -56,7 +53,7 @@ class DrawnMember(Channel):
 
     @classmethod
     def build(cls, mechanism: Mechanism, request: ChannelRequest) -> DrawnMember:
-        """Return the channel for a question about sets; ``mechanism`` perturbs the drawn member."""
+        """Return the channel for a request about sets; ``mechanism`` perturbs the drawn member."""
         if mechanism.name != K_ARY:
             return cls(mechanism.build(request), request.kind.drawn, request.kind.drawn)
         return cls.favoring_all(request.epsilon, request.size - 1, request.kind.drawn)
@@ -65,13 +62,12 @@ class DrawnMember(Channel):
     def favoring_all(cls, epsilon: RequestedEpsilon, values: int, drawn: int) -> DrawnMember:
         """Return the channel that perturbs the drawn member by k-ary randomized response.
 
-        A report then names any member of the set e**epsilon times as often as any other value.
+        A report names each member of the set e**epsilon times as often as any other value.
 
         Args:
             epsilon: the requested epsilon.
             values: the number of values.
             drawn: the number of elements in a padded set.
-
         """
         of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
         return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)
@@ -100,8 +96,7 @@ class DrawnMember(Channel):
     def worst_ratio(self) -> Fraction:
         """The largest ratio of a symbol's probabilities for two sets.
 
-        It occurs if the symbol favors as many elements of the first set as possible, and no element
-        of the second set.
+        The symbol favors the maximum number of elements of the first set, and none of the second.
         """
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
@@ -124,7 +119,7 @@ class DrawnMember(Channel):
 
 
 def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
-    """Return the worst ratio of the k-ary randomized response that perturbs a drawn member.
+    """Return the worst ratio of the k-ary randomized response for a drawn member.
 
     The worst ratio for padded sets of ``drawn`` elements is then ``odds``.
     """

@@ -1,10 +1,12 @@
-"""Exponential mechanism: the more useful a value is, the more often a device reports it.
+"""Exponential mechanism: a device reports more useful values more often.
 
-Source: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork & Roth
-2014, section 3.4. In these sources, the probability of reporting y if x is true is proportional to
-e**(scale * u(x, y)). Here, u is the utility, and the scale is epsilon / (2 sensitivity), which
-wastes up to half of epsilon. This module increases the scale as long as no ratio of two
-probabilities, computed from the channel's integers, exceeds e**epsilon.
+The probability of reporting y for the true value x is proportional to e**(scale * u(x, y)), where u
+is the utility. In the sources, the scale is epsilon / (2 sensitivity), which wastes up to half of
+epsilon. This module uses the largest scale at which no ratio of two probabilities exceeds
+e**epsilon. The ratios are computed from the channel's integers.
+
+Sources: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork &
+Roth 2014, section 3.4.
 """
 
 from __future__ import annotations
@@ -24,42 +26,38 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
-"""The maximum number of values. With this number of values, finding the scale takes a tenth of a
-second if utilities are distances, and two or three seconds if all utilities in the registry are
-different.
-"""
+"""The maximum number of values. Finding the scale then takes a tenth of a second for distances, and
+up to three seconds for arbitrary utilities."""
 
 TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
-"""While the weights are computed, powers of e are represented by integers, in units of 2**-128.
-Only the final weights define the channel."""
+"""The unit of powers of e in intermediate results is 2**-128. Only the final weights define the
+channel."""
 
 NOTHING_FROM = -90
-"""If an exponent x is at most this number, e**x counts as 0. The exact fraction of e**x for a far
-lower x would exhaust the memory."""
+"""For an exponent x up to this number, e**x counts as 0. The exact fraction of e**x for a far lower
+x would exhaust the memory."""
 
 DOUBLINGS = 64
-"""The maximum number of times that the scale is doubled, starting from the textbook's epsilon / (2
-sensitivity). Only a table whose symbols reveal nothing would need more doublings."""
+"""The maximum number of times to double the scale, starting at epsilon / (2 sensitivity). Only a
+table that reveals nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""A table of weights is refused if its `worst_ratio` is below this share of e**epsilon, because the
-channel would then be noisier than epsilon requires."""
+"""The minimum of a table's `worst_ratio`, as a share of e**epsilon. Other tables are refused as too
+noisy for the epsilon."""
 
 RESOLVED_BITS = 44
-"""Every probability is at least 2**-44. Rounding to integer weights would change smaller
-probabilities too much."""
+"""Every probability is at least 2**-44. Rounding to integer weights would distort smaller
+probabilities."""
 
 HALVINGS = 16
-"""The number of bisections after the last doubling. They determine the largest possible scale to
-within one part in 2**16."""
+"""The number of bisections after the last doubling. They find the scale to one part in 2**16."""
 
 RANK_PRIME = 2**61 - 1
-"""The rank of the table of weights is computed modulo this prime. A table with full rank modulo a
-prime has full rank. About one in 2**54 tables with full rank has a lower rank modulo this prime,
-and is refused by mistake."""
+"""The prime for computing the rank of the table of weights. Full rank modulo a prime implies full
+rank. About one in 2**54 tables with full rank is refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,6 @@ class Exponential(Channel):
     Attributes:
         weights: one row for each true value, with one weight for each symbol. Each weight is at
             least 1, and every row adds up to ``TOTAL``.
-
     """
 
     name: ClassVar[str] = "exponential"
@@ -83,15 +80,13 @@ class Exponential(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Exponential:
-        """Return the channel for the utilities that a question sets.
+        """Return the channel for the utilities of a metric, or for distances (`by_distance`).
 
-        If the question sets no utilities, use the distances between its ordered values
-        (`by_distance`).
+        Distances are used if a metric with ordered values sets no utilities.
 
         Raises:
-            ValueError: if the question sets no utilities and its values have no order, or if it has
-                an input for "no answer".
-
+            ValueError: if the utilities are missing and the values have no order, or if the channel
+                has an input for "no answer".
         """
         if request.has_no_answer:
             raise ValueError("'exponential' cannot place a missing answer on the scale; remove fill_in, or use 'auto'")
@@ -101,12 +96,11 @@ class Exponential(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
-        """Return the channel with the largest scale for which epsilon is within the request.
+        """Return the channel with the largest scale within an epsilon.
 
         Raises:
-            ValueError: if the utilities do not distinguish every value from the others, or if they
-                need weights beyond 64 bits. The message says what would be right.
-
+            ValueError: if the utilities do not distinguish all values, or need weights beyond 64
+                bits. The message says how to fix the utilities.
         """
         _refuse_many(len(utility))
         gaps = _gaps(utility)
@@ -152,7 +146,7 @@ class Exponential(Channel):
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         return Fraction(self.weights[given][symbol], TOTAL)
 
     def perturb(self, value: int, coins: Coins) -> int:

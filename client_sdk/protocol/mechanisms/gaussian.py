@@ -1,15 +1,15 @@
 """Gaussian noise on a grid, for numbers, with (epsilon, delta)-differential privacy.
 
+The weights of the noise are integers, and negligible weights are cut off. The standard deviation
+sigma is the smallest one with an exact delta of at most the requested delta. (The textbook's sigma
+= sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to epsilon 1.)
+
+Delta is not the probability that a report reveals more than epsilon. That probability is at least
+delta, and usually several times delta. `Gaussian.chance_beyond` computes it.
+
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
 (the distribution); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy:
-analytical calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence). In
-this module, the weights of the noise are integers, and the noise is cut off where its probability
-is negligible. The standard deviation sigma is the smallest one for which the exact delta of these
-weights is at most the requested delta. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon
-is valid only up to epsilon 1.)
-
-Delta is not the probability that a report reveals more than epsilon. This probability is at least
-delta, and usually several times as large. `Gaussian.chance_beyond` computes it.
+analytical calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergence).
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of grid points to which numbers are rounded; there are 32 cells between them. The
-standard deviation of the noise is about as large as the range or larger. Rounding therefore
-increases the variance by less than 0.1%."""
+"""The number of grid points for rounding numbers; there are 32 cells between them. Rounding adds
+less than 0.1% to the variance, because sigma is about the range or larger."""
 
 STEPS_PER_CELL = 8
-"""Sigma, the standard deviation of the noise, is a multiple of 1/8 of a cell, which is the distance
-between two grid points. Therefore sigma is at most half a percent larger than needed."""
+"""Sigma is a multiple of 1/8 cell, where a cell is the distance between two grid points. Therefore
+sigma is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
-"""The maximum absolute value of the noise, in cells. The tally then takes half a megabyte, and the
-weights are computed in a few tenths of a second."""
+"""The maximum absolute value of the noise, in cells. The tally takes half a megabyte, and computing
+the weights takes a few tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""The maximum sigma, in steps of 1/8 of a cell. Even at the largest delta, the noise reaches beyond
-four sigma, so that a larger sigma would exceed `MAX_REACH`."""
+"""The maximum sigma, in steps of 1/8 cell. The noise always reaches beyond four sigma, so a larger
+sigma would exceed `MAX_REACH`."""
 
 WORKING_BITS = 192
 """The precision of intermediate fractions. Only the final integers define the channel."""
@@ -51,17 +50,16 @@ CENTER_BITS = 46
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""The noise beyond some size is negligible if its total probability is below this share of delta.
-The noise is cut off at the smallest such size plus the length of the range."""
+"""The total probability of negligible noise, as a share of delta. Noise is cut off at the size
+beyond which it is negligible, plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(AdditiveNoise):
-    """The channel that adds Gaussian noise, with a symbol for each possible sum of input and noise.
+    """The channel that adds Gaussian noise, with one symbol for each sum of input and noise.
 
     Attributes:
-        odds: e**epsilon, for the epsilon to which ``delta`` belongs.
-
+        odds: e**epsilon. ``delta`` is computed for this epsilon.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -70,11 +68,10 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Gaussian:
-        """Return the channel that a question's definition determines; it must set delta.
+        """Return the channel for a request.
 
         Raises:
-            ValueError: if the definition does not set delta.
-
+            ValueError: if the metric sets no delta.
         """
         if request.delta is None:
             raise ValueError(
@@ -85,17 +82,16 @@ class Gaussian(AdditiveNoise):
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
-        """Return the channel with the least noise whose exact delta is at most the requested one.
+        """Return the channel with the least noise within an epsilon and a delta.
 
         Args:
             epsilon: the requested epsilon.
             delta: the requested delta.
-            points: the number of grid points to which numbers are rounded.
+            points: the number of grid points for rounding numbers.
 
         Raises:
-            ValueError: if the noise would exceed `MAX_REACH`, or if 64-bit weights cannot represent
-                a delta this small.
-
+            ValueError: if the noise would exceed `MAX_REACH`, or if delta is too small for 64-bit
+                weights.
         """
         if delta * 2**CENTER_BITS < 1 / NEGLIGIBLE:
             raise ValueError(f"delta {float(delta):g} is too small for noise with 64-bit probabilities; raise delta")
@@ -136,8 +132,8 @@ class Gaussian(AdditiveNoise):
     def exceeding(self, distance: int) -> Fraction:
         """Return the hockey-stick divergence of two inputs that are ``distance`` cells apart.
 
-        It is the sum, over all symbols, of the excess of P(symbol | first input) over ``odds``
-        times P(symbol | second input). Negative excesses count as 0.
+        It is the sum of P(symbol | first input) - ``odds`` * P(symbol | second input) over all
+        symbols. Negative terms count as 0.
         """
         numerator, denominator = self.odds.as_integer_ratio()
         places = range(-self.reach, self.reach + 1)
@@ -148,9 +144,9 @@ class Gaussian(AdditiveNoise):
     def chance_beyond(self, ratio: Fraction) -> Fraction:
         """Return the exact maximum probability that a report shifts odds by more than ``ratio``.
 
-        A report does this if its symbol is more than ``ratio`` times as likely for one input as for
-        another. The maximum is taken over all inputs that the sender may have. It is therefore also
-        valid for an answer that is rounded at random to one of two inputs.
+        Such a report has a symbol that is more than ``ratio`` times as likely for one input as for
+        another. The maximum is taken over all inputs. Therefore it also applies to answers that are
+        rounded at random.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1
@@ -175,9 +171,8 @@ def _too_far(steps: int, points: int) -> ValueError:
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
     """Return the weights of noise 0, 1, … up to the cut-off; sigma is in cells.
 
-    The weight of noise n is 2**46 times e**(-n**2 / (2 sigma**2)), rounded down, but at least 1.
-    The power is a product of n factors, each of which is the previous factor times e**(-1 /
-    sigma**2).
+    The weight of noise n is 2**46 e**(-n**2 / (2 sigma**2)), rounded down, but at least 1. The
+    power is a product of n factors. Each factor is e**(-1 / sigma**2) times the previous factor.
     """
     unit = 1 << WORKING_BITS
     factor = int(exp_floor(-1 / (2 * sigma**2)) * unit)

@@ -1,32 +1,32 @@
-"""Grouped geometry: a device draws a group, and reports the hashes of its texts in this group.
+"""Grouped geometry: a device draws a group and reports hashes of its texts in this group.
 
-Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. If an
-answer is one text, an input of the channel is a tuple with the text's cell in every group. The
-channel draws a group with coins that do not depend on the text, and perturbs the text's cell in
-this group by a projective geometry. The symbol reveals the group. If the draw of the group depended
-on the text, the group could reveal the text, and ratios of probabilities would be infinite.
+Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. The input
+for one text is a tuple of its cells in all groups. The channel draws a group, independently of the
+text, and perturbs the text's cell in this group by a projective geometry. The symbol reveals the
+group. If the draw depended on the text, the group could reveal the text.
 
-If an answer is a list of up to m texts, an input has m different cells in every group. The last m
-of the K cells are dummies, which fill up lists: no text is mapped to them. Texts of a list that
-share a cell count once. The cells are perturbed by a pair geometry (`pair_geometry`), in which
-every point is a cell. Its proof of privacy applies to any m different points. Every pair of points
-is also contained in equally many blocks. Triples are not: the line through two points has q - 1
-more points, which are in every block that contains the two. If two texts of a list share a line
-with a third cell, the estimated share of this cell is too small, by at most about 2/q of the share
-of devices with such a list. For two given texts and a third one, this happens in a group with the
-probability (q - 1)/K, because cells are pseudo-random. On average over all cells, the estimator
-corrects it. Shared cells are rarer, with the probability 1/K, but cause larger errors.
+An answer may also be a list of up to m texts. The input then has m different cells in every group.
+The last m of the K cells are dummies, which fill up short lists. Texts with the same cell count
+once. A pair geometry (`pair_geometry`) perturbs the cells; every point is a cell. Its proof of
+privacy applies to any m different points.
 
-There are two types of groups. The group of a *level* hashes only the leading bits of a text, more
-on each level. Thus frequent texts are discovered level by level. A *confirming* group hashes all
-bits, to confirm the discovered texts. Groups, weights and hashes are derived only from the
-question's definition. The hash is multilinear over the integers modulo 2**31 - 1, then reduced
-modulo K. In each group, the probability that two texts share a cell is about 1/K, independently of
-other groups (Carter & Wegman 1979, "Universal classes of hash functions").
+In a pair geometry, all pairs of points are in equally many blocks, but triples are not. The line
+through two points has q - 1 more points, and they are in every block with these two. If two texts
+and a third cell are on one line, the cell's estimated share is too small. The error is at most
+about 2/q of the share of devices with both texts. Cells are pseudo-random, so this happens in a
+group with probability (q - 1)/K. The estimator corrects the average error. Two texts share a cell
+with probability 1/K, which causes larger errors.
 
-Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
-projective geometry", section 3. Source of the groups of devices: Bassily, Nissim, Stemmer &
-Thakurta 2017, "Practical locally private heavy hitters", section 3.
+There are two types of groups. A *level* hashes only the leading bits of a text, more on each level,
+to discover frequent texts step by step. A *confirming* group hashes all bits, to confirm the
+discovered texts. The metric's definition determines groups, weights and hashes. The hash is
+multilinear modulo 2**31 - 1, then reduced modulo K. Two texts share a cell with probability about
+1/K in each group, independently of other groups (Carter & Wegman 1979, "Universal classes of hash
+functions").
+
+Sources: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
+geometry", section 3 (the geometry); Bassily, Nissim, Stemmer & Thakurta 2017, "Practical locally
+private heavy hitters", section 3 (groups of devices).
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""A projective geometry must have at least half, and at most twice the desired number of points."""
+"""The largest ratio between the number of points and the desired number, in both directions."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""When geometries are compared, the variance counts as this share larger if a geometry has twice or
-half the desired number of points."""
+"""The share that is added to the variance in comparisons if a geometry has twice or half the
+desired number of points."""
 
 LEAST_PRIME: Final = 2
-"""The smallest prime. Pair geometry cannot use it, because half of the blocks that contain exactly
-one of two elements would contain any given element, whether or not it is one of the two."""
+"""The smallest prime. Pair geometry cannot use it, because its blocks would not distinguish the
+elements of a pair from other elements."""
 
 
 class Geometry(NamedTuple):
@@ -73,14 +73,13 @@ class Geometry(NamedTuple):
 def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
     """Return the best projective geometry with about ``cells`` points, one for each cell.
 
-    The variance of a cell's share hardly depends on the number of cells. With fewer cells, tallies
-    are smaller. With more cells, fewer texts share a cell.
+    The variance of a cell's share hardly depends on the number of cells. Fewer cells make tallies
+    smaller. With more cells, fewer texts share a cell.
 
     Args:
         odds: e**epsilon, above 1.
         cells: the desired number of points, from 2**8.
         drawn: m, the maximum number of texts in an answer.
-
     """
 
     def cost(candidate: tuple[Geometry, int, int]) -> Fraction:
@@ -101,8 +100,8 @@ def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
     """Yield each projective geometry with an acceptable number of points, and two sizes.
 
-    The sizes are the number of points on a hyperplane, and the number of points that two
-    hyperplanes share.
+    The sizes are the number of points on a hyperplane, and the number in the intersection of two
+    hyperplanes.
     """
     prime = LEAST_PRIME
     while prime * prime <= FARTHEST * cells:
@@ -116,7 +115,7 @@ def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class CellPairs(PairGeometry):
-    """The pair geometry in which every point is an element, even if it is on a line with others."""
+    """The pair geometry in which every point is an element, even on a line with others."""
 
     def vector(self, element: int) -> tuple[int, ...]:
         """Return the canonical vector of a point."""
@@ -130,9 +129,7 @@ class GroupedGeometry(Channel):
     Attributes:
         geometry: the channel that perturbs the cell, or the m cells, of the drawn group. Its K
             points are the cells.
-        weights: the weight of each group. The probability of a group is its weight divided by the
-            sum of all weights.
-
+        weights: the weight of each group. A group is drawn in proportion to its weight.
     """
 
     name: ClassVar[str] = "grouped-geometry"
@@ -147,7 +144,7 @@ class GroupedGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> GroupedGeometry:
-        """Return the channel for a question whose answers are texts."""
+        """Return the channel for a request about texts."""
         kind: Any = request.kind  # a text: no other kind has cells
         prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells, kind.max_items)
         weights = tuple(group.weight for group in kind.groups(points))
@@ -157,7 +154,7 @@ class GroupedGeometry(Channel):
     def within(
         cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...], drawn: int = 1
     ) -> GroupedGeometry:
-        """Return the channel that favors the texts' cells as strongly as epsilon allows.
+        """Return the most precise channel of these sizes within an epsilon.
 
         Args:
             epsilon: the requested epsilon.
@@ -165,7 +162,6 @@ class GroupedGeometry(Channel):
             dimension: t, the number of coordinates of a point's vector.
             weights: the weight of each group.
             drawn: m, the maximum number of texts in an answer.
-
         """
         points = (prime**dimension - 1) // (prime - 1)
         if drawn == 1:
@@ -174,7 +170,7 @@ class GroupedGeometry(Channel):
 
     @property
     def inputs(self) -> int:
-        """K, the number of cells. An input is a tuple with one cell or m cells for each group."""
+        """K, the number of cells. An input has one cell, or m cells, for each group."""
         return self.geometry.symbols
 
     @property
@@ -194,17 +190,17 @@ class GroupedGeometry(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: as many for each group as the group has cells."""
+        """The number of symbols: K for each group."""
         return len(self.weights) * self.inputs
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {**self.geometry.integers, "weights": self.weights}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The geometry's `worst_ratio`; the drawn group reveals nothing about the input."""
+        """The geometry's `worst_ratio`. The drawn group reveals nothing about the input."""
         return self.geometry.worst_ratio
 
     def probability(self, symbol: int, given: Sequence[Any]) -> Fraction:
@@ -220,38 +216,34 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum number of bits by which the prefixes of a level are longer than those of the previous
-level. A discovered prefix has up to 2**10 continuations on the next level."""
+"""The maximum number of additional prefix bits per level. A discovered prefix then has up to 2**10
+continuations on the next level."""
 
 LEAST_STEP_BITS: Final = 4
-"""The minimum number of bits by which the prefixes of a level are longer than those of the previous
-level. With fewer bits, a long text would need too many levels."""
+"""The minimum number of additional prefix bits per level. With fewer bits, a long text would need
+too many levels."""
 
 POPULATION_BITS: Final = 7
-"""The number of cells must be at least 2**7 times the number of continuations of a prefix.
-Otherwise, at every level, some continuation shares a cell with one of the hundred most common
-texts, and the number of false candidates grows.
-"""
+"""The number of cells is at least 2**7 times the number of continuations of a prefix. With fewer
+cells, continuations share cells with common texts, and false candidates accumulate."""
 
 EARLY_LETTERS: Final = 8
-"""Levels whose prefixes have at most this many letters get twice as many devices as later levels,
-because most words differ from all other words within 8 letters."""
+"""Levels with prefixes up to this length, in letters, get twice as many devices as later levels.
+Most words differ from all other words within 8 letters."""
 
 EARLY_WEIGHT: Final = 8
 
 LATE_WEIGHT: Final = 4
 
 CONFIRMING_QUARTERS: Final = 3
-"""The weight of a confirming group, in quarters of the last level's weight. Together, the
-confirming groups confirm the texts that are discovered on the last level."""
+"""The weight of a confirming group, in quarters of the last level's weight."""
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. With only one group, two texts in the same cell could not be
-distinguished."""
+"""The number of confirming groups. One group could not distinguish two texts in the same cell."""
 
 LIMB_BITS: Final = 30
-"""A hash divides the bits of a text into limbs of this size, and multiplies each limb by a
-multiplier. A product stays below 2**61."""
+"""The size of a limb of a text in bits. A hash multiplies each limb by a multiplier. A product
+stays below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime modulo which hashes are computed."""
@@ -259,21 +251,18 @@ MODULUS: Final = 2**31 - 1
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
 _SPARE_WORDS: Final = 4
-"""The number of random words that are derived in addition to those needed. One in 2**31 words
-equals `MODULUS`, and is left out."""
+"""The number of spare random words. One in 2**31 words equals `MODULUS` and is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of devices: the part of a text that its devices report, and the hash of this part.
+    """A group of devices, with the hash of the part of a text that its devices report.
 
     Attributes:
         bits: the number of leading bits of a text that are hashed.
-        weight: the weight of the group. Its share of all devices is its weight divided by the sum
-            of all weights.
+        weight: the weight of the group. Its share of all devices is proportional to the weight.
         multipliers: the summand of the group's hash, then a multiplier for each limb of `LIMB_BITS`
             bits, the lowest limb first.
-
     """
 
     bits: int
@@ -294,15 +283,13 @@ class Group:
 
 
 def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> tuple[Group, ...]:
-    """Return the groups of a question: one for each level, then the confirming groups.
+    """Return the groups of a metric: one for each level, then the confirming groups.
 
     Args:
         letters: the letters of a text, in the registry's order.
         max_length: the maximum number of letters in a text.
         cells: the number of cells of each group.
-        discover: whether there are levels, to discover texts. If not, all groups are confirming
-            groups.
-
+        discover: whether there are levels, to discover texts.
     """
     bits = max_length * letter_bits(letters)
     sizes = _sizes(bits, letter_bits(letters), cells) if discover else [(bits, 1)] * CONFIRMING
@@ -311,7 +298,7 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return by how many bits a level's prefixes are longer than the previous level's."""
+    """Return the number of additional prefix bits per level."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 

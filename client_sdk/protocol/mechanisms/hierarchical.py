@@ -1,15 +1,13 @@
-"""Hierarchical histogram: a report says, with noise, which part of a range contains the answer.
+"""Hierarchical histogram: a device reports which part of a range contains the answer.
 
 The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly. Level 1
-has two nodes, and each further level has up to twice as many nodes as the previous level. On the
-last level, each point is a separate node. A coin that does not depend on the answer draws a level.
-On this level, the node that contains the answer is reported by k-ary randomized response or by a
-cyclic design, and the symbol reveals the level. The channels of all levels have the same epsilon,
-and so does their mixture.
+has two nodes, and each further level has up to twice as many. On the last level, each point is a
+node. The device draws a level, independently of the answer. Then it reports the node with the
+answer by k-ary randomized response or a cyclic design. The symbol reveals the level. All levels
+have channels with the same epsilon, so the mixture has the same epsilon.
 
-Any range of consecutive points is the union of a few nodes, whose shares are estimated without
-bias. Therefore the estimated distribution function has little noise at every point, without any
-smoothing.
+Any range of consecutive points is the union of a few nodes with unbiased shares. Therefore the
+estimated distribution function has little noise at every point, without smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
@@ -32,9 +30,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of grid points to which numbers are rounded, which results in eight levels. A square
-wave has about as many points. Dividing each node into four parts instead of two would halve the
-number of symbols, but intervals would be a tenth to a quarter wider at epsilons up to 1."""
+"""The number of grid points for rounding numbers, which results in eight levels. Square wave has
+about as many points. Dividing each node into four parts would halve the number of symbols, but
+widen intervals by 10% to 25% at epsilons up to 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level of the tree. Its inputs are the level's nodes, in order."""
@@ -58,19 +56,19 @@ class TreeLevel:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical(Channel):
-    """The channel from a grid point to a symbol for a node on one randomly drawn level of the tree.
+    """The channel from a grid point to a node on a randomly drawn level of the tree.
+
+    All sequences start with the level of two nodes.
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
-        block_sizes: for each level, starting with the level of two nodes: the number of nodes that
-            a symbol represents; 1 for k-ary randomized response.
-        base_blocks: for each level, the number of base blocks of its cyclic design; 1 for k-ary
+        block_sizes: for each level, the number of nodes that a symbol represents; 1 for k-ary
             randomized response.
-        keep_numerators: for each level, the probability that the symbol represents the node that
-            contains the answer, times 2**64.
-        levels: for each level, its span, first symbol and channel; computed from the attributes
-            above.
-
+        base_blocks: for each level, the number of base blocks of the cyclic design; 1 for k-ary
+            randomized response.
+        keep_numerators: for each level, the probability that the symbol represents the node with
+            the answer, times 2**64.
+        levels: the levels. Computed from the attributes above.
     """
 
     name: ClassVar[str] = "hierarchical"
@@ -93,7 +91,7 @@ class Hierarchical(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a question's definition determines."""
+        """Return the channel for a request."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
@@ -116,7 +114,7 @@ class Hierarchical(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "inputs": self.inputs,
             "block_sizes": self.block_sizes,
@@ -126,11 +124,11 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest `worst_ratio` among the levels; two inputs can differ on every level."""
+        """The largest `worst_ratio` of any level. Two inputs can differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         level = self.levels[bisect_right(self.levels, symbol, key=lambda level: level.first) - 1]
         return level.channel.probability(symbol - level.first, given // level.span) / len(self.levels)
 
@@ -138,14 +136,14 @@ class Hierarchical(Channel):
         """Return a symbol of a randomly drawn level for the input ``value``.
 
         The draw of the level does not depend on ``value``. The number of further coins may depend
-        on which level was drawn, but the symbol reveals this anyway.
+        on the drawn level. The symbol reveals the level anyway.
         """
         level = self.levels[coins.below(len(self.levels))]
         return level.first + level.channel.perturb(value // level.span, coins)
 
 
 def _spans(points: int) -> list[int]:
-    """Return the number of points per node for each level, starting with the level of two nodes."""
+    """Return the number of points per node for each level."""
     return [2**doublings for doublings in reversed(range((points - 1).bit_length()))]
 
 

@@ -1,7 +1,5 @@
 """k-ary (generalized) randomized response: a device reports its answer, or a random other value.
 
-The answer is reported with a known probability. All other values are equally likely.
-
 Source: Kairouz, Bonawitz & Ramage 2016, "Discrete distribution estimation under local privacy",
 section 3 (k-RR).
 """
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KAryRandomizedResponse(Channel):
-    """The channel on k symbols. The truth is kept with probability ``keep_numerator`` / 2**64."""
+    """The channel that reports the true value with probability ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "k-ary-randomized-response"
     says_truth: ClassVar[bool] = True
@@ -31,40 +29,40 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> KAryRandomizedResponse:
-        """Return the channel that a question's definition determines."""
+        """Return the channel for a request."""
         return cls.within(request.epsilon, request.size)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the channel that keeps the truth with the largest probability epsilon allows."""
+        """Return the most precise channel within an epsilon."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, which equals the number of inputs."""
+        """The number of symbols."""
         return self.inputs
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of the true value, divided by that of any single other value."""
+        """The probability of the true value, divided by the probability of another value."""
         return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         if symbol == given:
             return Fraction(self.keep_numerator, COIN_SCALE)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the true value, or a random one of the k - 1 other values (a lie).
+        """Return the true value, or one of the k - 1 other values (a lie).
 
-        A lie is drawn even if the true value is reported. Otherwise, the additional time for the
-        draw would reveal that a report is a lie.
+        A lie is always drawn. Drawing a lie only when needed would reveal, by the duration, that a
+        report is a lie.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

@@ -1,8 +1,8 @@
 """Discrete Laplace noise on a grid, for numbers, truncated without loss of information.
 
-If the sum of input and noise is beyond an end of the range, the device reports this end. No
-information is lost, because all sums beyond an end say the same about the input: from one sum to
-the next, the probability decreases by the same factor for all inputs.
+If input plus noise is beyond an end of the range, the device reports this end. All sums beyond an
+end say the same about the input. From one sum to the next, all inputs' probabilities decrease by
+the same factor.
 
 Sources: Dwork & Roth 2014, section 3.3; Ghosh, Roughgarden & Sundararajan 2012, "Universally
 utility-maximizing privacy mechanisms", definition 2.2 (the geometric mechanism, which adds
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points to which numbers are rounded. Even at epsilon 20, rounding increases
-the variance by less than 1%."""
+"""The number of grid points for rounding numbers. Even at epsilon 20, rounding adds less than 1% to
+the variance."""
 
 WORKING_BITS = 128
 """The precision of intermediate fractions. Only the final integers define the channel."""
@@ -36,25 +36,24 @@ WORKING_BITS = 128
 class Laplace(AdditiveNoise):
     """The channel that adds discrete Laplace noise.
 
-    Each weight is smaller than the previous one by a constant factor. The last weight is an
-    exception, because it covers all larger noise.
+    Each weight is smaller than the previous one by a constant factor. The last weight covers all
+    larger noise.
     """
 
     name: ClassVar[str] = "laplace"
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a question's definition determines."""
+        """Return the channel for a request."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
         """Return the channel with the largest integer weights within an epsilon.
 
-        Each weight is larger than the next one by the factor e**(epsilon / (points - 1)), and is
-        rounded down. The last weight, which covers all larger noise, is the smallest one with which
-        the ratios at the ends of the range also stay within e**epsilon. There are as many symbols
-        as inputs.
+        Each weight is e**(epsilon / (points - 1)) times the next one, rounded down. The last weight
+        covers all larger noise. It is the smallest weight that keeps the ratios at the ends of the
+        range within e**epsilon. There are as many symbols as inputs.
 
         Args:
             epsilon: the requested epsilon.
@@ -63,7 +62,6 @@ class Laplace(AdditiveNoise):
 
         Raises:
             ValueError: if the maximum sum is too small to represent a weight.
-
         """
         unit = 1 << WORKING_BITS
         factor = int(root_floor(epsilon.odds, points - 1) * unit)
@@ -81,7 +79,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The larger of the worst ratios of symbol 0, an end of the range, and of symbol 1."""
+        """The larger of the worst ratios of symbol 0 (an end of the range) and symbol 1."""
         last = self.inputs - 1
         inside = Fraction(self.weights[0], self.weights[last - 1]) if self.inputs > 2 else Fraction(1)  # noqa: PLR2004
         return max(inside, Fraction(self.weight(0, 0), self.weight(0, last)))

@@ -1,9 +1,8 @@
-"""The common parts of the channels that add Laplace or Gaussian noise to a grid point.
+"""The common base of channels that add Laplace or Gaussian noise to a grid point.
 
-Inputs are the k evenly spaced points 0..k-1 of a grid. The symbol is input + ``reach`` + noise,
-clamped to 0..m-1, with m = k + 2 * reach. The noise is a random integer that does not depend on the
-input. Its distribution is symmetric, and a list of weights defines it: noise n and noise -n both
-have weight n. The modules of the two mechanisms define the weights and name the sources.
+Inputs are the k evenly spaced points 0..k-1. The symbol is input + ``reach`` + noise, clamped to
+0..m-1, with m = k + 2 * reach. The noise is a random integer, independent of the input. Noise n and
+noise -n have the same weight. `laplace` and `gaussian` define the weights and name the sources.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ class AdditiveNoise(Channel):
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
-        reach: the number of symbols below the first input, and also above the last input.
+        reach: the number of symbols below the first input, and above the last input.
         weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
-
     """
 
     inputs: int
@@ -49,7 +47,7 @@ class AdditiveNoise(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
@@ -65,11 +63,11 @@ class AdditiveNoise(Channel):
         return self.weights[abs(noise)] if abs(noise) < len(self.weights) else 0
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the input that is nearest to a symbol. Noise 0 is the most likely noise."""
+        """Return the input nearest to a symbol. Noise 0 is the most likely noise."""
         return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
@@ -87,7 +85,7 @@ class AdditiveNoise(Channel):
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:
-        """Return the weight of all noise of at least ``noise``."""
+        """Return the total weight of noise of at least ``noise``."""
         if noise <= 0:
             return self.total - self._at_least(1 - noise)
         return self._sums[-1] - self._sums[min(noise, len(self._sums)) - 1]

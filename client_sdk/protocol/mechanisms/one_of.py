@@ -1,21 +1,19 @@
-"""One of several yes-or-no questions is drawn at random, and answered by randomized response.
+"""One of several yes-or-no answers is drawn at random, and reported by randomized response.
 
-An input consists of m answers, each yes or no. For a set, for example, answer j says whether value
-j is a member. A coin that does not depend on the answers draws one question. The answer to this
-question is kept with a known probability; otherwise, the opposite is reported. The symbol reveals
-the question: 2 j + 1 is yes to question j, and 2 j is no. Each question's randomized response has
-the same epsilon, and so does the mixture. This epsilon is valid for any two inputs, even if all
-their answers differ, because the draw of the question does not depend on the answers.
+An input consists of m answers, each yes or no. For a set, answer j says whether value j is a
+member. The device draws one answer, independently of the answers' values. It keeps the drawn answer
+with a known probability, and otherwise reports the opposite. The symbol reveals the drawn answer: 2
+j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response has the same
+epsilon, and so does the mixture. The epsilon is valid even if all answers of two inputs differ.
 
-Suppose that n devices report, and that a share x of them would answer yes to one question. About n
-/ m reports are about this question. Therefore n times the variance of the estimate of x is m
-e**epsilon / (e**epsilon - 1)**2 + m x (1 - x), where the second term is the sampling error. Answers
-that exclude each other should be reported as one category instead. For example, consider the shares
-above T thresholds. Their variance is smaller, at every epsilon, if a report names one of the T + 1
-cells between the thresholds.
+Suppose that n devices report, and that a share x of them would answer yes. About n / m reports
+concern this answer. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon -
+1)**2 + m x (1 - x). The second term is the sampling error. Answers that exclude each other should
+be one category instead. For shares above T thresholds, for example, reporting one of the T + 1
+cells between thresholds has a smaller variance at every epsilon.
 
-Source: Warner 1965, for one question; hierarchical histograms draw a level in the same way
-(Cormode, Kulkarni & Srivastava 2019, section 4).
+Sources: Warner 1965, for one answer; Cormode, Kulkarni & Srivastava 2019, section 4, for drawing
+(hierarchical histograms draw a level).
 """
 
 from __future__ import annotations
@@ -54,17 +52,17 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the channel that keeps answers with the largest probability epsilon allows."""
+        """Return the most precise channel within an epsilon."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: a no and a yes for each question."""
+        """The number of symbols: a no and a yes for each answer."""
         return 2 * self.inputs
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property
@@ -73,13 +71,13 @@ class OneOf(Channel):
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
-        """Return P(symbol | given), where ``given`` has an answer to each question."""
+        """Return P(symbol | given), where ``given`` has m answers."""
         metric, said = divmod(symbol, 2)
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return (keep if said == given[metric] else 1 - keep) / self.inputs
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Return the symbol for a random question; its draw does not depend on the answers."""
+        """Return the symbol for a randomly drawn answer. The draw is independent of the answers."""
         metric = coins.below(self.inputs)
         keep = coins.bernoulli(self.keep_numerator)
         return 2 * metric + (value[metric] if keep else 1 - value[metric])

@@ -1,18 +1,17 @@
-"""Optimal mean: a symbol is more likely in a band that moves with the answer, in uneven steps.
+"""Optimal mean: a report is more likely within a band of symbols that moves with the answer.
 
-The channel is derived in ``docs/research/mechanisms.md``. The estimated mean is the average of the
-reports' *scores*, one score for each symbol. Among the channels within epsilon with which this
-average is unbiased, the best one has the smallest variance for the worst answer. This channel has
-the same variance for every answer. A *band* consists of neighboring symbols, which are e**epsilon
-times as likely as all other symbols, and the band moves with the answer. The scores and the
-positions of the bands are unevenly spaced. The N-output mechanism (arXiv 2510.11116) and OGPM
-(arXiv 2505.15483) are related.
+``docs/research/mechanisms.md`` derives the channel. A *band* consists of neighboring symbols.
+Symbols in the band are e**epsilon times as likely as others. Each symbol has a *score*, and the
+estimated mean is the average score of the reports. Among all channels within epsilon with an
+unbiased average, this channel has the smallest variance for the worst answer. The variance is the
+same for every answer. The scores and the positions of the bands are unevenly spaced. The N-output
+mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
-The inputs are the points of an even grid. Band i consists of ``width`` symbols, beginning at symbol
-i. It belongs to a point of the grid, called its *knot*. `steps` contains the distances between
-successive knots, in grid points. An input between two knots gets the band of one of them at random,
-with probabilities that are exact for every step. Therefore scores exist that are exactly unbiased.
-Apart from a common factor, the score of symbol i + width is the score of symbol i plus step i.
+The inputs are the points of an even grid. Band i consists of ``width`` symbols from symbol i on,
+and belongs to a grid point, its *knot*. `steps` contains the distances between successive knots, in
+grid points. An input between two knots gets the band of one of them at random, with exact
+probabilities. Therefore exactly unbiased scores exist. Up to a common factor, the score of symbol i
++ width is the score of symbol i plus step i.
 """
 
 from __future__ import annotations
@@ -38,10 +37,9 @@ class Table(NamedTuple):
     Attributes:
         milliodds: 1000 e**epsilon, rounded up.
         width: the number of symbols in a band.
-        half: the steps in the lower half of the range. The steps in the upper half are the same, in
-            reverse order.
-        middle: the step in the middle of the range; 0 if there is no such step.
-
+        half: the steps in the lower half of the range. The upper half has the same steps in
+            reverse.
+        middle: the step in the middle of the range; 0 if there is no middle step.
     """
 
     milliodds: int
@@ -60,15 +58,13 @@ class OptimalMean(Channel):
     """The channel of a band that moves with the answer in uneven steps.
 
     Attributes:
-        steps: the distances between successive knots, in grid points. There is one more knot than
-            there are steps.
+        steps: the distances between successive knots, in grid points.
         width: the number of symbols in a band.
         light: the weight of a symbol outside the band, at least 1.
-        heavy: the weight of a symbol within the band.
-        knots: for each band, the input that always gets this band; computed from the steps.
-        resolution: the least common multiple of the steps, which is the bound of the coin that
-            draws one of two bands.
-
+        heavy: the weight of a symbol in the band.
+        knots: for each band, the input that always gets this band. Computed from the steps.
+        resolution: the least common multiple of the steps. It bounds the coin that draws one of two
+            bands.
     """
 
     name: ClassVar[str] = "optimal-mean"
@@ -87,15 +83,14 @@ class OptimalMean(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a question's definition determines."""
+        """Return the channel for a request."""
         return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel with the best steps and bands for an epsilon, according to `TABLES`.
+        """Return the channel with the best bands for an epsilon, according to `TABLES`.
 
-        Above the epsilon of the last table, the channel has the steps of this table, and narrower
-        bands.
+        Above the last table's epsilon, the channel has this table's steps and narrower bands.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
@@ -126,7 +121,7 @@ class OptimalMean(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, each of which belongs to at least one band."""
+        """The number of symbols."""
         return len(self.steps) + self.width
 
     @property
@@ -141,12 +136,12 @@ class OptimalMean(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {"steps": self.steps, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio ``heavy`` / ``light``, which symbol 0 reaches: it is only in the first band."""
+        """The ratio ``heavy`` / ``light``. Symbol 0 reaches it: only the first band contains 0."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -157,11 +152,11 @@ class OptimalMean(Channel):
         return near * (self.resolution - numerator) + far * numerator
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:
-        """Return the band of the knot at or below an input, and `resolution` times a probability.
+        """Return the band of the knot at or below an input, and a probability times `resolution`.
 
         The input gets the next band with this probability, and otherwise the returned band.
         """
@@ -169,15 +164,15 @@ class OptimalMean(Channel):
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the range of inputs whose band always contains the symbol."""
+        """Return the inputs that always get a band with the symbol."""
         first, last = (min(max(symbol + end, 0), len(self.steps)) for end in (1 - self.width, 0))
         return range(self.knots[first], self.knots[last] + 1)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random symbol for the input ``value``; always draw two random numbers.
 
-        The computation takes the same steps for symbols inside and outside the band. Otherwise, its
-        duration would reveal which kind of symbol was drawn.
+        The computation takes the same steps inside and outside the band. Otherwise, its duration
+        would reveal whether the symbol is in the band.
         """
         band, numerator = self.between(value)
         band += coins.below(self.resolution) < numerator
@@ -193,13 +188,12 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
     """Return the steps for an epsilon between those of two tables.
 
     If both tables have the same width and number of steps, the steps are interpolated. Otherwise,
-    they are the steps of the upper table.
+    the upper table's steps are returned.
 
     Args:
-        below: the table with the lower epsilon; the same as ``above`` if that is the first table.
+        below: the table with the lower epsilon. Below the first table, it equals ``above``.
         above: the table with the higher epsilon.
         milliodds: 1000 e**epsilon, between those of both tables.
-
     """
     if below is above or (below.width, len(below.steps)) != (above.width, len(above.steps)):
         return above.steps
@@ -211,16 +205,15 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
 
 
 def width_beyond(table: Table, milliodds: Fraction) -> int:
-    """Return the width of a band for an epsilon above a table's, with the steps of the table.
+    """Return the width of a band for an epsilon above a table's epsilon.
 
-    The w symbols of the band contribute a variance in proportion to w**2, and the other symbols in
-    proportion to 1 / (w e**epsilon). The best width is therefore in proportion to e**(-epsilon /
-    3).
+    The w symbols of the band contribute a variance proportional to w**2. The other symbols
+    contribute a variance proportional to 1 / (w e**epsilon). Therefore the best width is
+    proportional to e**(-epsilon / 3).
 
     Args:
         table: the table with the steps.
         milliodds: 1000 e**epsilon, at least the table's.
-
     """
     most = table.width**3 * table.milliodds
     return next(width for width in range(table.width, 0, -1) if width == 1 or width**3 * milliodds <= most)
@@ -237,11 +230,11 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""The number up to 2**64 (the largest bound of a coin) whose divisors from 90 to `FINEST` are
-closest together."""
+"""A number up to 2**64, the largest bound of a coin. Of all such numbers, its divisors from 90 to
+`FINEST` are closest together."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
-"""The steps that a table may contain. They are the divisors of `RESOLUTION` up to `FINEST`."""
+"""The possible steps: the divisors of `RESOLUTION` up to `FINEST`."""
 
 # fmt: off
 TABLES: Final = (
@@ -408,5 +401,5 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands for some epsilons, in ascending order. ``python -m tools.optimal_mean`` writes
-them."""
+"""The best bands for some epsilons, in ascending order. Written by ``python -m
+tools.optimal_mean``."""

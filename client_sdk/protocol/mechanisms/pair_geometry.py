@@ -1,41 +1,45 @@
-"""Pair geometry: two elements of a set are drawn, and the report is a block related to this pair.
+"""Pair geometry: a device draws two elements of its set, and reports a block that fits this pair.
 
-An *element* is a value of the question, or a dummy. An input is a set of values, padded with
-dummies to exactly m different elements. The device draws two of them at random. A *block* is one of
-many public sets of elements, which are the same on all devices. A pair *favors* some blocks: with a
-known probability, the device reports a random block that the drawn pair favors, and otherwise a
-random block that it does not favor. If m is 2, a pair favors the blocks that contain at least one
-of its two elements. If m is above 2, it favors the blocks that contain exactly one of the two.
+An *element* is a value of the metric or a dummy. An input is a set of values, padded with dummies
+to m different elements. The device draws a pair of them at random. A *block* is a public set of
+elements, the same on all devices. A pair *favors* some blocks:
 
-An observer of the report does not know which pair was drawn, so a single pair may favor its blocks
-more strongly than epsilon allows for a set. Suppose that m is above 2, and that a block contains N
-elements of the set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. This number is
-at most floor(m**2 / 4), and 0 if N is 0. Given the pair, a favored block may therefore be r times
-as likely as another, with r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4). For instance,
-if m is 4, at most 4 of the 6 pairs favor a block, and r is 1 + 1.5 (e**epsilon - 1). If m is 2 or
-3, a block that any pair of the set favors is exactly e**epsilon times as likely as a block that
-contains no element of the set. This makes the channel nearly optimal.
+* For m = 2, it favors the blocks that contain at least one of its elements.
+* For m above 2, it favors the blocks that contain exactly one of its elements.
 
-Elements are points of the projective geometry PG(t-1, q), and each block consists of the elements
-on one hyperplane. No three of the points lie on a line. Therefore every element is contained in
-equally many blocks, as is every pair and every triple of elements. The probability that a reported
-block contains an element therefore depends only on whether the element is in the set, and not on
-the other elements of the set. This makes the estimated shares unbiased. If triples were contained
-in different numbers of blocks, the estimates would be biased.
+With a known probability, the device reports a random favored block, and otherwise a random other
+block.
 
-To find its point, an element is written as a number in base q, with n digits a, b, c, d, ... Its
-vector is (1, a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for
-every two digits. Here, w is the smallest number that is not a square modulo q. If n is odd, the
-form of the last digit is its square. No three such points lie on a line, for this reason: along a
-line, every coordinate changes linearly, but the form of two digits changes quadratically if a digit
-changes, because a*a - w*b*b is 0 only if a and b are 0. A linear and a quadratic function agree at
-no more than two points. Three elements on a line would therefore have all digits in common.
+A report does not reveal the drawn pair. Therefore a pair may favor its blocks more strongly than
+epsilon allows for a set. Suppose that m is above 2, and that a block contains N elements of the
+set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. This is at most floor(m**2 /
+4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as another block:
+
+    r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4)
+
+For m = 4, at most 4 of the 6 pairs favor a block, and r is 1 + 1.5 (e**epsilon - 1). For m = 2 or
+3, the channel is nearly optimal: a block favored by a pair of the set is exactly e**epsilon times
+as likely as a block without elements of the set.
+
+Elements are points of the projective geometry PG(t-1, q). Each block consists of the elements on
+one hyperplane. No three elements lie on a line. Therefore every element, every pair and every
+triple is in equally many blocks. The probability that a reported block contains an element then
+depends only on whether the element is in the set. This makes the estimated shares unbiased.
+
+The point of an element is computed from its n digits a, b, c, d, ... in base q. The vector is (1,
+a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for every two
+digits. Here, w is the smallest number that is not a square modulo q. If n is odd, the form of the
+last digit is its square.
+
+No three such points lie on a line. Along a line, every coordinate changes linearly. The form of two
+digits changes quadratically if a digit changes, because a*a - w*b*b is 0 only if a and b are 0. A
+linear and a quadratic function agree at no more than two points. Three elements on a line would
+therefore have the same digits.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
-differential privacy" (whose blocks are all sets of one size, weighted by whether they contain an
-element of the answer); Mukhopadhyay 1978, "Lower bounds on m_r(r, s)" (points of which no three lie
-on a line); Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry" (hyperplanes as reports).
+differential privacy" (with all sets of one size as blocks); Mukhopadhyay 1978, "Lower bounds on
+m_r(r, s)" (points without three on a line); Feldman, Nelson, Nguyen & Talwar 2022, "Private
+frequency estimation via projective geometry" (hyperplanes as reports).
 """
 
 from __future__ import annotations
@@ -59,12 +63,11 @@ MOST_SYMBOLS: Final = 2**18
 """The maximum number of blocks. A tally (64-bit counters) takes at most 2 MB."""
 
 MOST_PRIME: Final = 61
-"""The largest prime that is tried. With the next prime, PG(3, q) would have more hyperplanes than
-`MOST_SYMBOLS`.
-"""
+"""The largest prime that is tried. For the next prime, PG(3, q) has more than `MOST_SYMBOLS`
+hyperplanes."""
 
 GOOD_ENOUGH: Final = Fraction(102, 100)
-"""A geometry is good enough if its variance is at most this many times the smallest variance."""
+"""The largest acceptable ratio of a geometry's variance to the minimum."""
 
 PAIR: Final = 2
 
@@ -85,7 +88,7 @@ class PairBlocks(NamedTuple):
 
     @property
     def each(self) -> int:
-        """The number of blocks that contain one element of a pair but not the other: q**(t - 2)."""
+        """The number of blocks that contain only the first element of a pair: q**(t - 2)."""
         return int(self.prime ** (self.dimension - PAIR))
 
     @property
@@ -99,26 +102,25 @@ class PairBlocks(NamedTuple):
         return 2 * self.each + (self._through(2) if self.drawn == PAIR else 0)
 
     def pair_ratio(self, ratio: Fraction) -> Fraction:
-        """Return how many times as likely a block is if the drawn pair favors it.
+        """Return how many times as likely a favored block is as another block, given the pair.
 
-        The returned number is r in the module docstring. With it, a block is at most ``ratio``
-        times as likely for one set as for another.
+        This is r in the module docstring. A block is then at most ``ratio`` times as likely for one
+        set as for another.
         """
         return 1 + (ratio - 1) / self.most_pairs
 
     @property
     def most_pairs(self) -> Fraction:
-        """The maximum share of a set's pairs that favor one block; for instance, 4/6 if m is 4."""
+        """The maximum share of a set's pairs that favor one block; 4/6 for m = 4."""
         return Fraction(1) if self.drawn == PAIR else Fraction(self.drawn**2 // 4, comb(self.drawn, 2))
 
     def support(self, keep: Fraction) -> tuple[Fraction, Fraction]:
         """Return two probabilities that a reported block contains a given element.
 
-        The first is for an element of the drawn pair, and the second for any other element.
+        The first is for an element of the drawn pair, the second for any other element.
 
         Args:
             keep: the probability that the drawn pair favors the reported block.
-
         """
         both = self._through(2) if self.drawn == PAIR else 0
         with_third = 2 * (self._through(2) - self._through(3)) + (self._through(3) if self.drawn == PAIR else 0)
@@ -146,16 +148,14 @@ class PairBlocks(NamedTuple):
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the geometry with the fewest blocks among those with nearly the smallest variance.
+    """Return the geometry with the fewest blocks among those that are `GOOD_ENOUGH`.
 
-    Return None if there is no such geometry, for instance because ``drawn`` is 1 and a set of one
-    element has no pairs.
+    Return None without such a geometry, for example if ``drawn`` is 1.
 
     Args:
-        values: the number of the question's values.
+        values: the number of values.
         drawn: m, the number of elements of a padded set.
         odds: e**epsilon.
-
     """
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:
@@ -179,12 +179,11 @@ class PairGeometry(Channel):
     """The channel from a padded set to a block.
 
     Attributes:
-        inputs: K, the number of elements: the question's values, and m dummies.
+        inputs: K, the number of elements: all values, and m dummies.
         prime: q, an odd prime.
         dimension: t, the number of coordinates of a point's vector.
         drawn: m, the number of elements of a padded set.
         keep_numerator: the probability that the drawn pair favors the reported block, times 2**64.
-
     """
 
     name: ClassVar[str] = "pair-geometry"
@@ -208,11 +207,10 @@ class PairGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> PairGeometry:
-        """Return the channel for a question about sets, with the geometry from `best_blocks`.
+        """Return the channel for a request about sets, with the geometry from `best_blocks`.
 
         Raises:
-            ValueError: if a set can have only one value, or if the question has too many values.
-
+            ValueError: if a set can have only one value, or if there are too many values.
         """
         values, drawn = request.size - 1, request.kind.drawn
         blocks = best_blocks(values, drawn, request.epsilon.odds)
@@ -222,7 +220,7 @@ class PairGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> Self:
-        """Return the channel that favors the blocks of a pair as strongly as epsilon allows."""
+        """Return the most precise channel of these sizes within an epsilon."""
         weight = blocks.pair_ratio(epsilon.odds) * blocks.favored
         keep = int(COIN_SCALE * weight / (weight + blocks.number - blocks.favored))
         return cls(inputs, blocks.prime, blocks.dimension, blocks.drawn, keep)
@@ -234,7 +232,7 @@ class PairGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -245,9 +243,9 @@ class PairGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of a block's probabilities, given two different sets.
+        """The largest ratio of a block's probabilities for two sets.
 
-        As many pairs as possible of the first set favor the block, and none of the second set.
+        The maximum number of pairs of the first set favor the block, and no pair of the second set.
         """
         others = self.symbols - self.blocks.favored
         of_pair = Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.blocks.favored)
@@ -278,18 +276,15 @@ class PairGeometry(Channel):
         return sum(a * b for a, b in vectors) % self.prime == 0
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few elements of a block.
-
-        If the block contains no element, return the first few of all elements.
-        """
+        """Return the first few elements of a block, or of all elements if the block has none."""
         inside = (each for each in range(self.inputs) if self.contains(symbol, each))
         return list(islice(inside, MOST_LIKELIEST)) or list(range(self.inputs))[:MOST_LIKELIEST]
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Draw a pair of elements; return a block that it favors or, for a lie, does not favor.
+        """Draw a pair; return a block that the pair favors or, for a lie, does not favor.
 
-        A favored block and another block are always both drawn. If only one of them were drawn, the
-        time of the draw could reveal whether the report is a lie.
+        Both blocks are always drawn. Drawing only the needed one could reveal, by its duration,
+        whether the report is a lie.
         """
         first = coins.below(self.drawn)
         steps = 1 + coins.below(self.drawn - 1)
@@ -300,25 +295,26 @@ class PairGeometry(Channel):
         return self.block(value[first], value[(first + steps) % self.drawn], place)
 
     def block(self, first: int, second: int, place: int) -> int:
-        """Return one of all blocks, which are listed in an order that depends on a pair.
+        """Return the block at an index of a list, in an order that depends on a pair.
 
-        First come the blocks that contain only the first element of the pair, then those that
-        contain only the second, then those that contain both, and finally those that contain
-        neither.
+        The list contains, in this order:
 
-        A block's hyperplane is given by a vector, and contains the points whose inner product with
-        this vector is 0. Any multiple of the vector gives the same hyperplane. The vector is chosen
-        so that its products with the two elements are (0, 1), (1, 0), (0, 0), or (1, c) with c from
-        1 to q - 1. All its coordinates except two are then free, and the place in the list gives
-        their values. The two others are computed from the two products. One of them is at the first
-        element's leading 1, and the other is the first one in which the second element differs from
-        a multiple of the first.
+        * blocks with only the first element
+        * blocks with only the second element
+        * blocks with both elements
+        * blocks with neither element
+
+        A vector defines a block's hyperplane: the points with inner product 0. Multiples of the
+        vector define the same hyperplane. The chosen multiple has the products (0, 1), (1, 0), (0,
+        0) or (1, c) with the two elements, where c is from 1 to q - 1. All coordinates but two are
+        free, and the index gives their values. The two products determine the other two
+        coordinates. These are the first element's leading 1, and the first coordinate in which the
+        second element differs from a multiple of the first.
 
         Args:
             first: an element.
             second: another element.
             place: the index of the block in this order, from 0 to `symbols` - 1.
-
         """
         prime, each = self.prime, self.blocks.each
         both = self.geometry.common

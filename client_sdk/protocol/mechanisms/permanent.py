@@ -1,21 +1,20 @@
-"""Permanent answers: an answer is randomized once, and the result once more for each report.
+"""Permanent answers: an answer is randomized once, and the result again for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
 estimation of evolving data under local differential privacy", section 3 (longitudinal k-ary
 randomized response).
 
-The permanent answer is the result of k-ary randomized response to the true answer. The device draws
-it with coins that depend only on its secret and the answer, so that equal answers always have the
-same permanent answer. Therefore the permanent epsilon limits how much any number of reports reveals
-about an unchanged answer. The limit applies within one edition. The labels of the coins contain the
-edition, so that devices draw new permanent answers for a new edition.
+The permanent answer is the result of k-ary randomized response to the true answer. Its coins depend
+only on the device's secret and the answer, so that equal answers have equal permanent answers.
+Therefore the permanent epsilon limits what all reports together reveal about an unchanged answer.
+The limit applies within one edition, because devices draw new permanent answers for a new edition.
 
-The second step, which randomizes the permanent answer in each report, is called instantaneous. Its
-epsilon is the question's epsilon. It limits how much one more report reveals after any earlier
-reports. The epsilon of a report through both steps is smaller, but cannot be added up over reports.
-After many reports, the permanent answer may be known, and then only the instantaneous step protects
-the next report.
+The second step is called instantaneous. It randomizes the permanent answer for each report, with
+the metric's epsilon. This epsilon limits what one more report reveals after any earlier reports. A
+single report through both steps has a smaller epsilon, which cannot be added up over reports. After
+many reports, the permanent answer may be known. Only the instantaneous step then protects the next
+report.
 """
 
 from __future__ import annotations
@@ -31,17 +30,16 @@ OFFSET, PERMANENT = "rounding offset", "permanent answer"
 """The labels of coins for rounding a number, and of coins for drawing a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
-"""A function that returns a device's coins for some labels. Equal labels always get equal coins."""
+"""A function from labels to a device's coins. Equal labels always get equal coins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """Two channels in sequence. The first yields a permanent answer, the second one a report.
+    """Two channels in sequence. The first returns a permanent answer, the second a report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
         instantaneous: the channel from a permanent answer to a report, with the same inputs.
-
     """
 
     permanent: KAryRandomizedResponse
@@ -49,7 +47,7 @@ class Permanent(Channel):
 
     @property
     def name(self) -> str:
-        """The name of the instantaneous step's mechanism, prefixed with "permanent"."""
+        """The instantaneous mechanism's name, prefixed with "permanent"."""
         return f"permanent {self.instantaneous.name}"
 
     @property
@@ -93,16 +91,13 @@ class Permanent(Channel):
         """Return the input that encodes an answer, and its permanent answer. Devices call this.
 
         A number is rounded to an end of its range by a random offset, which is drawn once per
-        metric. Therefore a small change of the number rarely changes the end, and thus rarely
-        changes the permanent answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point
-        rounding).
+        metric. A small change of the number then rarely changes the permanent answer (Ding,
+        Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
         Args:
-            encode: a function that returns the input that encodes the answer. It gets the coins for
-                rounding a number.
-            coins_of: a function that returns the device's coins for some labels.
+            encode: encodes the answer, given the coins for rounding.
+            coins_of: a function from labels to the device's coins.
             labels: labels that identify the metric.
-
         """
         value = encode(coins_of(OFFSET, *labels))
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
@@ -112,7 +107,7 @@ class Permanent(Channel):
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a report for an answer whose permanent answer has not been drawn yet.
+        """Return a report for an answer, after drawing a new permanent answer.
 
         On a device, later reports would use the same permanent answer.
         """

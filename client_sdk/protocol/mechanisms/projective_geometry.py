@@ -1,19 +1,17 @@
 """Projective geometry response: answers and reports are points of the geometry PG(t-1, q).
 
 Two points are *orthogonal* if the inner product of their vectors is 0 modulo q. With a known
-probability, the reported point is orthogonal to the answer's point; otherwise, it is not. In each
-of the two cases, all such points are equally likely. The channel treats all pairs of answers alike,
-because equally many points are orthogonal to both points of any pair. It has only as many symbols
-as the geometry has points.
+probability, the reported point is orthogonal to the answer's point; otherwise, it is not. All
+points are equally likely within each case. The same number of points is orthogonal to both points
+of any pair, so that the channel treats all pairs of answers alike. Each point is one symbol.
+
+A point is represented by its canonical vector: t integers from 0 to q - 1, with 1 as the first
+nonzero coordinate. Points are numbered in the order of these vectors, read as integers in base q.
+The first vector with m digits after the leading 1 has the number (q**m - 1) / (q - 1).
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. (If the report is a lie, this module draws only from the points that are not
-orthogonal. If a lie could also be an orthogonal point, ln(q/(q-1)) would be added to epsilon.)
-
-A point is represented by its canonical vector, which consists of t integers from 0 to q - 1, and
-whose first nonzero coordinate is 1. Points are numbered in the order of these vectors, read as
-integers in base q. The first vector with m digits after the leading 1 has the number (q**m - 1) /
-(q - 1).
+geometry", section 3. Unlike the paper, this module draws a lie only from the points that are not
+orthogonal. Otherwise, ln(q/(q-1)) would be added to epsilon.
 """
 
 from __future__ import annotations
@@ -35,15 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectiveGeometry(Channel):
-    """The channel in which points are more likely if they are orthogonal to the answer's point.
+    """The channel that prefers points orthogonal to the answer's point.
 
     Attributes:
         inputs: k, the number of answers, at most the number of points.
-        prime: q, the prime modulo which coordinates are computed.
+        prime: q, the modulus of coordinates.
         dimension: t, the number of coordinates of a vector, at least 3.
         keep_numerator: the probability that the reported point is orthogonal to the answer's point,
             times 2**64.
-
     """
 
     name: ClassVar[str] = "projective-geometry"
@@ -63,18 +60,17 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
-        """Return the channel for a question, with the geometry that `designs.design_of` selects.
+        """Return the channel for a request, with the geometry that `designs.design_of` selects.
 
         Raises:
             ValueError: if there is no geometry for this number of values.
-
         """
         prime, dimension = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, prime, dimension)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, prime: int, dimension: int) -> ProjectiveGeometry:
-        """Return the channel that favors orthogonal points as strongly as epsilon allows."""
+        """Return the most precise channel of these sizes within an epsilon."""
         orthogonal = (prime ** (dimension - 1) - 1) // (prime - 1)
         weight = epsilon.odds * orthogonal
         return cls(inputs, prime, dimension, int(COIN_SCALE * weight / (weight + prime ** (dimension - 1))))
@@ -96,7 +92,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -106,10 +102,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio of two points' probabilities.
-
-        The first point is orthogonal to the answer's point, and the second one is not.
-        """
+        """The probability of an orthogonal point, divided by that of another point."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -119,7 +112,7 @@ class ProjectiveGeometry(Channel):
         return tuple(number // power % self.prime for power in reversed(self._powers[: self.dimension]))
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         product = sum(a * b for a, b in zip(self.vector(symbol), self.vector(given), strict=True))
         if product % self.prime == 0:
             return Fraction(self.keep_numerator, COIN_SCALE * self.orthogonal)
@@ -127,33 +120,30 @@ class ProjectiveGeometry(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few inputs whose points are orthogonal to the symbol's point."""
+        """Return the first few inputs with points orthogonal to the symbol's point."""
         kept = Fraction(self.keep_numerator, COIN_SCALE) / self.orthogonal
         return list(
             islice((each for each in range(self.inputs) if self.probability(symbol, each) == kept), MOST_LIKELIEST)
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point, which is orthogonal to the value's point unless it is a lie.
+        """Return a random point, orthogonal to the value's point or, for a lie, not orthogonal.
 
-        The vector of the reported point has t coordinates. The *pivot* is the place of the leading
-        1 in the value's vector. The coordinate at the pivot is computed, and the others are drawn.
-        For a kept answer, they are those of a random point of PG(t-2, q); for a lie, they are
-        arbitrary. The coordinate at the pivot then makes the inner product with the value 0 or, for
-        a lie, 1. Every point that is not orthogonal has exactly one vector with product 1, so that
-        no draw is rejected.
+        The *pivot* is the position of the leading 1 in the value's vector. All other coordinates of
+        the reported vector are drawn. For a kept answer, they are a random point of PG(t-2, q); for
+        a lie, they are arbitrary. The coordinate at the pivot then makes the inner product with the
+        value 0 or, for a lie, 1. Every point that is not orthogonal has exactly one vector with
+        product 1. Therefore no draw is rejected.
 
-        Coordinates for a kept answer and for a lie are always both drawn. If only those needed were
-        drawn, the time of the draw would reveal whether the report is a lie.
+        Three steps always run, because their duration would reveal whether the report is a lie:
 
-        The resulting vector is divided by its first nonzero coordinate, even if this is 1, and
-        always in the same number of steps. Otherwise, the time would reveal whether the report is a
-        lie, because a coordinate of 1 is not equally likely in both cases.
+        * Coordinates for a kept answer and for a lie are both drawn.
+        * The vector is divided by its first nonzero coordinate, even if this is 1.
+        * The division takes the same number of steps for all vectors.
 
-        Each draw is the number of a point. For a kept answer, it is the number of a point of
-        PG(t-2, q). The numbers after these belong to vectors that consist of a leading 1 and any t
-        - 1 digits. A lie is drawn from them, and its leading 1 is dropped. Thus the same steps
-        yield the coordinates in both cases.
+        Each draw is the number of a point. For a kept answer, it is a point of PG(t-2, q). The
+        numbers after these belong to vectors with a leading 1 and t - 1 arbitrary digits. A lie is
+        drawn from them, and its leading 1 is dropped.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

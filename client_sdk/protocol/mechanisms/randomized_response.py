@@ -4,9 +4,9 @@ Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the devi
 with probability 3/4. If a share y of the reports says yes, the share of true yes answers is about 2
 y - 1/2.
 
-If the two inputs are the ends of a range, the mechanism is the one-bit mean: Duchi, Jordan &
-Wainwright 2018, section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately",
-section 3 (1BitMean). A number is first rounded at random, without bias, to one of the ends.
+With the ends of a range as inputs, the mechanism is the one-bit mean. A number is first rounded to
+one of the ends, at random and without bias. Sources: Duchi, Jordan & Wainwright 2018, section 4.1;
+Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3 (1BitMean).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Channel):
-    """The channel on two symbols. The truth is kept with probability ``keep_numerator`` / 2**64."""
+    """The channel that reports the truth with probability ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "randomized-response"
     says_truth: ClassVar[bool] = True
@@ -36,17 +36,17 @@ class RandomizedResponse(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> RandomizedResponse:
-        """Return the channel that a question's definition determines."""
+        """Return the channel for a request."""
         return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
-        """Return the channel that keeps the truth with the largest probability epsilon allows."""
+        """Return the most precise channel within an epsilon."""
         return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {"keep_numerator": self.keep_numerator}
 
     @property
@@ -55,7 +55,7 @@ class RandomizedResponse(Channel):
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return keep if symbol == given else 1 - keep
 

@@ -1,13 +1,13 @@
-"""Rotated axes: a report about a vector names a direction that is often near the vector's.
+"""Rotated axes: a device reports a direction that is often near the direction of its vector.
 
-There are B public rotations. The device draws one, and applies it to its vector of D coordinates.
-Each of the D axes has two directions, called *signed axes*. The s coordinates with the largest
-magnitudes determine s *favored* signed axes. Each of them is the axis of one of these coordinates,
-in the direction of the coordinate's sign. With a known probability, the device reports a favored
-axis; otherwise, it reports one of the 2 D - s other signed axes. Privacy depends only on the number
-of favored axes, and is therefore the same for every vector and rotation.
+There are B public rotations. The device draws one, and rotates its vector of D coordinates. Each of
+the D axes has two directions, called *signed axes*. The vector *favors* s signed axes: those of the
+s coordinates with the largest magnitudes, in the directions of their signs. With a known
+probability, the device reports a favored axis. Otherwise, it reports one of the 2 D - s other
+signed axes. Epsilon depends only on s and on this probability, and is the same for every vector and
+rotation.
 
-Because the number of rotations is finite, estimates have a small bias. Each window uses different
+The number of rotations is finite, so estimates have a small bias. Each window uses different
 rotations, so that the biases of several windows average out.
 
 Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
@@ -33,16 +33,15 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 AXES: Final = 2**19
-"""The total number of axes of all rotations. A tally counts both directions of each axis, and takes
-a few megabytes."""
+"""The total number of axes of all rotations. A tally takes a few megabytes."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
 """Pairs (e, D). Up to epsilon e, rotations have at least D dimensions. In lower dimensions, too few
-axes would be favored, and the mean would be less precise."""
+axes would be favored for a precise mean."""
 
 DIGITS: Final = 9
-"""Before the sizes of a channel are computed, its epsilon is rounded to this many decimals. An
-epsilon that the registry writes as 6 is then exactly 6, in spite of earlier rounding."""
+"""The number of decimals to which epsilon is rounded before computing sizes. An epsilon of 6 in the
+registry is then exactly 6, in spite of earlier rounding."""
 
 _SHARES: Final = (
     (0, 500_000),
@@ -59,24 +58,23 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Pairs of an epsilon and the number of favored signed axes in a million signed axes. Values
-between the pairs are interpolated linearly. Halfway between two pairs below epsilon 8,
-interpolation makes the variance 0.02% larger than necessary."""
+"""Pairs of an epsilon and the number of favored axes per million signed axes. Other values are
+interpolated linearly. Below epsilon 8, interpolation adds 0.02% to the variance."""
 
 
 OFFSET = 2**8
-"""`shifted` adds to each coordinate an offset that is drawn from 256 values. Neighboring values
-differ by 2 * OFFSET * D. All values together span about 512 * OFFSET * D, which is an eighth of the
-usual size of a rotated coordinate (2**20 * D)."""
+"""The unit of the 256 possible offsets that `shifted` adds to coordinates. Neighboring offsets
+differ by 2 * OFFSET * D. All offsets span about 512 * OFFSET * D. This is an eighth of the usual
+size of a rotated coordinate (2**20 * D)."""
 
 ROUNDS = 3
-"""The number of rounds of a rotation. Each round multiplies the coordinates by random signs, and
-applies a Hadamard transform. After fewer rounds, the direction of a vector with few nonzero
-coordinates would clearly not be random."""
+"""The number of rounds of a rotation. A round multiplies coordinates by random signs and applies a
+Hadamard transform. With fewer rounds, vectors with few nonzero coordinates would not point in
+random directions."""
 
 
 class Rotations(NamedTuple):
-    """The dimension of a channel, and its numbers of rotations and of favored axes."""
+    """The dimension of a channel, its number of rotations, and its number of favored axes."""
 
     dimension: int
     rotations: int
@@ -86,15 +84,14 @@ class Rotations(NamedTuple):
 def rotations_for(length: int, odds: Fraction) -> Rotations:
     """Return the best sizes of a channel for vectors with ``length`` coordinates.
 
-    The sizes are computed in exact arithmetic. The best share of favored axes is 1 - Phi(t). With
-    the solution t of phi(t) / t - (1 - Phi(t)) = 1 / (e**epsilon - 1), the variance is smallest
-    (Isik et al. 2023, for directions in high dimension). Here, phi and Phi are the density and the
-    distribution function of the standard normal distribution.
+    The arithmetic is exact. The best share of favored axes is 1 - Phi(t), with the solution t of
+    phi(t) / t - (1 - Phi(t)) = 1 / (e**epsilon - 1) (Isik et al. 2023, for directions in high
+    dimension). Here, phi and Phi are the density and the distribution function of the standard
+    normal distribution.
 
     Args:
         length: the number of coordinates of a vector, from 1 to 4,095.
         odds: e**epsilon.
-
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
@@ -104,7 +101,7 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
 
 
 def _share(epsilon: Fraction) -> Fraction:
-    """Return the share of signed axes that are favored, for an epsilon up to the maximum."""
+    """Return the share of signed axes that are favored."""
     for (low, of_low), (high, of_high) in pairwise(_SHARES):
         if epsilon <= high:
             return (of_low + (of_high - of_low) * (epsilon - low) / (high - low)) / 10**6
@@ -120,9 +117,8 @@ class RotatedAxes(Channel):
         rotations: B, the number of rotations, at least 1.
         favoured: s, the number of favored axes, from 1 to D.
         keep_numerator: the probability that a favored axis is reported, times 2**64.
-        window: the name of the window whose rotations are used. The name does not affect epsilon,
-            and is not part of the edition.
-
+        window: the name of the window that determines the rotations. It affects neither epsilon nor
+            the edition.
     """
 
     name: ClassVar[str] = "rotated-axes"
@@ -136,13 +132,13 @@ class RotatedAxes(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> RotatedAxes:
-        """Return the channel for a question whose answers are vectors."""
+        """Return the channel for a request about vectors."""
         length: int = request.kind.length  # type: ignore[attr-defined] # no other kind is a ball
         return cls.within(request.epsilon, *rotations_for(length, request.epsilon.odds))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, dimension: int, rotations: int, favoured: int) -> RotatedAxes:
-        """Return the channel that favors axes as strongly as epsilon allows."""
+        """Return the most precise channel of these sizes within an epsilon."""
         weight = epsilon.odds * favoured
         keep = int(COIN_SCALE * weight / (weight + 2 * dimension - favoured))
         return cls(dimension, rotations, favoured, keep)
@@ -163,7 +159,7 @@ class RotatedAxes(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {
             "dimension": self.dimension,
             "rotations": self.rotations,
@@ -188,8 +184,8 @@ class RotatedAxes(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for ``value``, an encoded vector of D integers.
 
-        A favored axis and another axis are always both drawn. If only one were drawn, the time of
-        the draw would reveal whether the reported axis is a favored one.
+        A favored axis and another axis are always both drawn. Drawing only the needed one would
+        reveal, by its duration, whether the reported axis is favored.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -201,9 +197,9 @@ class RotatedAxes(Channel):
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
         """Return the numbers of the s signed axes that a rotated vector favors, in ascending order.
 
-        They belong to the s coordinates of largest magnitude. Axis j has number 2 j in the positive
-        direction, and 2 j + 1 in the negative one. If magnitudes are equal, the earlier coordinate
-        comes first. A coordinate of 0 counts as positive.
+        Axis j has the number 2 j in the positive direction, and 2 j + 1 in the negative direction.
+        For equal magnitudes, the earlier coordinate comes first. A coordinate of 0 counts as
+        positive.
         """
         largest = sorted(range(self.dimension), key=[-abs(value) for value in turned].__getitem__)[: self.favoured]
         return sorted(2 * place + (turned[place] < 0) for place in largest)
@@ -216,11 +212,11 @@ class RotatedAxes(Channel):
 
 
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a rotated vector of D integers, with small offsets that make its order random.
+    """Return a rotated vector of D integers, with small random offsets.
 
-    The rotation of a vector with few nonzero coordinates has many equal coordinates. Without
-    offsets, even the smallest change of the vector would decide the order of equal coordinates. The
-    effect of this change on the mean would then be a hundred times too large.
+    A rotated vector with few nonzero coordinates has many equal coordinates. Without offsets, the
+    smallest change of the vector would decide their order. Its effect on the mean would be a
+    hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 
@@ -240,7 +236,7 @@ def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
 
 
 def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
-    """Return D signs, each -1 if a bit of SHAKE-256 is set. Each byte's lowest bit comes first."""
+    """Return D signs from the bits of SHAKE-256, lowest bit of each byte first; 1 means -1."""
     stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode())
     bits = int.from_bytes(stream.digest(dimension // 8), "little")
     return [-1 if bit == "1" else 1 for bit in reversed(f"{bits:0{dimension}b}")]

@@ -1,15 +1,16 @@
-"""Square wave: the report for a number is more likely within a band around the number.
-
-Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
-local differential privacy", section 5.1 to 5.3. The band extends by b to each side of the number.
-As a fraction of the range, b = (epsilon e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon -
-1 - epsilon)), which maximizes the mutual information between number and symbol.
+"""Square wave: a report is more likely within a band of symbols around the number.
 
 Inputs are the k points 0..k-1 of a grid. Symbols are the m = k - 1 + width points of a longer grid.
-Input x gives weight ``heavy`` to each of the ``width`` symbols x..x+width-1, and weight ``light``
-to every other symbol. The band is never cut off at an end of the grid. Therefore the weights for
-every input have the same sum, the expected symbol is exactly linear in x, and four integers define
-the channel.
+Input x gives weight ``heavy`` to the ``width`` symbols x..x+width-1, and weight ``light`` to all
+others. The band is never cut off at an end of the grid. Therefore the weights of every input have
+the same sum, and the expected symbol is exactly linear in x.
+
+The band extends by b to each side of the number. As a fraction of the range, b is (epsilon
+e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)). This b maximizes the
+mutual information between number and symbol.
+
+Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
+local differential privacy", section 5.1 to 5.3.
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points to which numbers are rounded. They are the ends of 256 bins. With four
-times as many bins, the estimated distribution was less than 2% closer to the true one at epsilons
-up to 4."""
+"""The number of grid points for rounding numbers. They are the ends of 256 bins. With four times as
+many bins, estimated distributions improved by less than 2% at epsilons up to 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class SquareWave(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
-        """Return the channel that a question's definition determines."""
+        """Return the channel for a request."""
         return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the best band, and the largest integer weights within epsilon.
+        """Return the channel with the best band and the largest integer weights within an epsilon.
 
         Args:
             epsilon: the requested epsilon.
@@ -67,7 +67,6 @@ class SquareWave(Channel):
 
         Raises:
             ValueError: if the maximum sum is too small to represent a weight.
-
         """
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
         light = int(most / (width * odds + points - 1))
@@ -77,7 +76,7 @@ class SquareWave(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols, each of which belongs to at least one band."""
+        """The number of symbols."""
         return self.inputs - 1 + self.width
 
     @property
@@ -87,12 +86,12 @@ class SquareWave(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that determine all probabilities of the channel, by name."""
+        """The integers that define the channel, by name."""
         return {"inputs": self.inputs, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio ``heavy`` / ``light``, which symbol 0 reaches: it is only in input 0's band."""
+        """The ratio ``heavy`` / ``light``. Symbol 0 reaches it: only input 0's band contains 0."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
@@ -100,11 +99,11 @@ class SquareWave(Channel):
         return self.heavy if given <= symbol < given + self.width else self.light
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given): the probability of a symbol, given an input."""
+        """Return P(symbol | given), the probability of a symbol."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs whose bands contain the symbol."""
+        """Return the inputs with the symbol in their bands."""
         return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
@@ -114,8 +113,8 @@ class SquareWave(Channel):
     def pick(self, value: int, drawn: int) -> int:
         """Return the symbol for ``drawn``, a uniform random number from 0 to total - 1.
 
-        The computation takes the same steps for symbols inside and outside the band. Otherwise, its
-        duration would reveal which kind of symbol was drawn.
+        The computation takes the same steps inside and outside the band. Otherwise, its duration
+        would reveal whether the symbol is in the band.
         """
         in_band = self.width * self.heavy
         is_beyond = drawn >= in_band
@@ -127,7 +126,7 @@ class SquareWave(Channel):
 def best_width(points: int, odds: Fraction) -> int:
     """Return the best width of the band, in grid points, for a grid of ``points`` points.
 
-    It is 2 b (points - 1), rounded to an integer above 0. The module's docstring defines b.
+    It is 2 b (points - 1), rounded to an integer above 0, with b from the module docstring.
     """
     epsilon = ln_ceiling(odds)
     twice_half_width = (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon))

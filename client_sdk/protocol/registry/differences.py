@@ -1,6 +1,6 @@
-"""Describes a change to a registry, including which reports it separates and what they cost.
+"""Describes a change to a registry: the changed metrics, separated reports and new costs.
 
-The old registry is read from a file, or from a file in a git revision.
+The old registry is read from a file, or from a git revision.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ UNCOUNTED: Final = "reports are still counted together"
 
 
 def between(old: Registry, new: Registry) -> list[str]:
-    """Return a sentence for each question that is new, was removed, or has another meaning.
+    """Return a sentence for each metric that is new, was removed, or has another meaning.
 
-    Changes of titles and publication are included, because outsiders see them, although they do not
-    change an edition. Changes of purposes and similar texts are left out.
+    Changes of titles and publication are included, because outsiders see them. Changes of purposes
+    and similar texts are left out.
 
     Args:
         old: the registry before the change, with its history if there is one.
         new: the registry after the change, with its history.
-
     """
     sentences = []
     for name, metric in new.metrics.items():
@@ -101,7 +100,7 @@ def _price(metric: Metric) -> str:
 
 
 def changes(old: Metric, new: Metric) -> Iterator[str]:
-    """Yield the reasons why a question has a new edition, each as a clause of a sentence."""
+    """Yield the reasons for a metric's new edition, each as a clause of a sentence."""
     if old.kind.name != new.kind.name:
         yield f"its kind changed from {old.kind.name} to {new.kind.name}"
     else:
@@ -121,7 +120,7 @@ def changes(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield clauses that describe how one key of a definition changed."""
+    """Yield clauses about the change of one key of a definition."""
     if before == after:
         return
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
@@ -146,25 +145,24 @@ def _named(values: Sequence[object]) -> str:
 
 
 HELP = "a registry, named as FILE or, in git, as REVISION:FILE, such as origin/main:metrics.toml"
-"""The part of a command's help that describes how to name a registry."""
+"""The part of a command's help about naming a registry."""
 
 
 def nothing_at(place: Path) -> str:
-    """Return the sentence about a registry that does not exist in a git revision."""
+    """Return the sentence for a registry that is missing in a git revision."""
     return f"{place} does not exist: this registry is new"
 
 
 def read(place: Path) -> Registry | None:
-    """Read a registry and its history; return None if the registry is new since a git revision.
+    """Read a registry and its history. Return None if the registry is new since a git revision.
 
     Args:
-        place: a file, or ``REVISION:FILE`` as for ``git show``. There, ``FILE`` is relative to the
-            top of the repository, and ``./FILE`` is relative to the working directory.
+        place: a file, or ``REVISION:FILE`` as for ``git show``. ``FILE`` is relative to the top of
+            the repository, and ``./FILE`` is relative to the working directory.
 
     Raises:
         RegistryError: if a file has mistakes or cannot be read, if the revision does not exist, or
             if the file exists neither in the revision nor in the working directory.
-
     """
     revision, colon, path = place.as_posix().partition(":")
     if place.exists():
@@ -190,12 +188,11 @@ def read(place: Path) -> Registry | None:
 def _require_new(place: Path) -> None:
     """Refuse a path that exists neither in the revision nor in the working directory.
 
-    If the old registry does not exist, a check in CI accepts every change. A mistyped path must not
-    have this effect.
+    A check in CI accepts every change if there is no old registry. A mistyped path must not have
+    this effect.
 
     Raises:
         RegistryError: if the file does not exist in the working directory.
-
     """
     path = place.as_posix().partition(":")[2]
     is_here = path.startswith(("./", "../"))
@@ -209,11 +206,10 @@ def _require_new(place: Path) -> None:
 
 
 def _in_git(place: Path) -> str | None:
-    """Return the text of a file in an existing revision; None if the revision lacks the file.
+    """Return the text of a file in an existing revision; None without the file.
 
     Raises:
         RegistryError: if the text is not UTF-8.
-
     """
     blob = _git("rev-parse", "--verify", "--quiet", "--end-of-options", place.as_posix())
     if blob is None:

@@ -1,21 +1,20 @@
-"""A check that a device's budget can pay for the first answer to every question.
+"""Checks that a device's budget can pay for the first answer to every metric.
 
-A registry without mistakes may still not work. For example, if the questions cost more than
-`per_window` on a device's first day, no device answers the last question, and nobody can see why.
+A valid registry may still fail in practice. For example, if the metrics cost more than `per_window`
+on a device's first day, no device answers the last metric, and nobody notices.
 
-For each ceiling, the check adds up what a device may have been charged by the time it has answered
-every question once. `Budget.exceeded` compares this sum with the ceiling, as in the ledger. The sum
-assumes the worst order of answers, in which, before the first answer to a question, the device has
-answered all other questions in every window that overlaps the question's first window, as far as
-the ceiling allows. For instance, before its answer to a monthly question, it may have answered a
-weekly question six times. If the sum is within the ceiling, a device can pay for the answer to any
-question in the first window in which it asks the question. In a later window, other questions may
-have spent the budget. If some questions have shorter windows than others, the sum may be too high,
-because the worst order may be impossible.
+For each ceiling, the check adds up a device's possible charges until every metric has one answer.
+`Budget.exceeded` compares the sum with the ceiling, as in the ledger. The sum assumes the worst
+order of answers: other metrics come first, in every overlapping window, up to the ceiling. For
+example, a device may answer a weekly metric six times before a monthly one.
 
-The device pays for a count after the count's window has ended, and after the charges at the
-beginning of the next window (see `client_sdk.answers.dues`). If there are counts, the sum therefore
-includes one more window of the questions that are charged when a window begins.
+If the sum is within the ceiling, a device can pay for any metric in the metric's first window. In
+later windows, other metrics may have spent the budget. If windows differ in length, the sum may be
+too high, because the worst order may be impossible.
+
+Devices pay for counts after the window of the count has ended, and after the charges at the
+beginning of the next window (see `client_sdk.answers.dues`). With counts, the sum therefore
+includes one more window of the metrics that are charged at the beginning.
 """
 
 from __future__ import annotations
@@ -33,15 +32,14 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The maximum number of questions that a message lists as terms of a sum. A last term combines the
-others."""
+"""The maximum number of metrics in a message's sum. A last term combines all others."""
 
 
 class _Term(NamedTuple):
-    """How much a question may cost until every question has been answered once.
+    """The possible cost of a metric until every metric has one answer.
 
-    The amount is ``times`` charges of ``each``. A charge is in billionths of epsilon, or in units
-    of 10**-18 of delta.
+    The cost is ``times`` charges of ``each``. A charge is in billionths of epsilon, or in units of
+    10**-18 of delta.
     """
 
     name: str
@@ -53,7 +51,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of the answers that ``most`` can pay for, or of one answer."""
+        """Return the cost of the answers that ``most`` can pay for, but at least of one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -62,9 +60,9 @@ _Terms = list[_Term]
 
 
 def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> list[str]:
-    """Return a sentence for each ceiling that may prevent the first answer to a question.
+    """Return a sentence for each ceiling that may prevent the first answer to a metric.
 
-    Questions that have expired on the given day cost nothing.
+    Metrics that have expired on ``today`` cost nothing.
     """
     unexpired = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
     sentences = []
@@ -78,7 +76,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the terms of each sum that may be highest, and the kind of window of the sum."""
+    """Yield the terms of each sum that may be highest, and the sum's kind of window."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]
@@ -95,7 +93,7 @@ def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[t
 
 
 def _for_life(ceiling: Ceiling) -> bool:
-    """Whether a ceiling applies to a device's whole lifetime, and is never renewed."""
+    """Whether a ceiling applies to a device's whole lifetime."""
     return ceiling in (Ceiling.LIFETIME, Ceiling.DELTA)
 
 
@@ -108,11 +106,10 @@ def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, c
 
     Args:
         budget: the ceilings.
-        ceiling: the ceiling to which the charges count.
-        kind: the kind of window whose first answers are considered.
+        ceiling: the ceiling for the charges.
+        kind: the kind of window of the first answers.
         metric: the metric.
         counts: whether this kind of window has counts, which are charged after the window.
-
     """
     bounds = [IN_WINDOW[kind][metric.window] + (counts and metric.fill is not None)]
     if ceiling is Ceiling.PER_WINDOW:
@@ -142,7 +139,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
 
 
 def _answers_within(most: int, terms: _Terms) -> int:
-    """Return the number of questions that can be answered once, cheapest first."""
+    """Return the number of metrics that can be answered once, cheapest first."""
     return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
 
 

@@ -1,8 +1,8 @@
-"""The history of a registry: questions of earlier releases, which apps may still answer.
+"""The history of a registry: metrics of earlier releases, which apps may still answer.
 
-``hearsay-client release`` copies each released registry into a file next to the registry, such as
-``metrics.history.toml`` next to ``metrics.toml``. The collector and the estimator process the
-questions in both files. A device needs only the registry.
+``hearsay-client release`` copies each released registry into the history, a file next to the
+registry, such as ``metrics.history.toml`` for ``metrics.toml``. The collector and the estimator
+process the metrics in both files. A device needs only the registry.
 """
 
 from __future__ import annotations
@@ -32,14 +32,12 @@ RESTORE: Final = "restore it from version control"
 
 
 class Release(NamedTuple):
-    """A registry as it was released.
+    """A released registry.
 
     Attributes:
         day: the day of the release.
-        registry: the registry that was released.
-        line: the line of the history at which the release begins; 0 if the release is not in it
-            yet.
-
+        registry: the released registry.
+        line: the first line of the release in the history; 0 if the history lacks the release.
     """
 
     day: date
@@ -57,22 +55,19 @@ def path_of(registry: Path) -> Path:
 
 
 def read(path: Path) -> Registry:
-    """Read a registry and the history next to it, if there is one.
+    """Read a registry and its history, if there is one.
 
     Raises:
-        RegistryError: if one of the files cannot be used. The error names the file and every
-            mistake.
-
+        RegistryError: if a file cannot be used. The error names the file and every mistake.
     """
     return _with_history(Registry.read(path), path)
 
 
 def load(path: Path) -> Registry:
-    """Read a registry and its history, as `read` does; log problems, as `Registry.load` does.
+    """Read a registry and its history, and log problems as `Registry.load` does.
 
     Raises:
         RegistryError: as `read` does.
-
     """
     return _with_history(Registry.load(path), path)
 
@@ -82,7 +77,7 @@ def _with_history(registry: Registry, path: Path) -> Registry:
 
 
 def unknown_stops(registry: Registry) -> list[str]:
-    """Return a sentence for each stopped question that a registry and its history do not define."""
+    """Return a sentence for each stopped metric that neither registry nor history defines."""
     known = [stopped_entry((metric.name, edition)) for metric in registry.counted for edition in metric.editions]
     sentences = []
     for entry in map(stopped_entry, registry.stopped):
@@ -95,11 +90,10 @@ def unknown_stops(registry: Registry) -> list[str]:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return the registry with the former questions from the releases in its history.
+    """Return the registry with the former metrics from its history.
 
     Raises:
         RegistryError: if a release belongs to another app.
-
     """
     require_same_app(registry, releases, history)
     return with_former(registry, releases)
@@ -109,8 +103,7 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
     """Check that every release in a history belongs to the registry's app.
 
     Raises:
-        RegistryError: if a release belongs to another app. The error names the first such release.
-
+        RegistryError: if not. The error names the first release of another app.
     """
     for number, release in enumerate(releases, 1):
         if release.registry.app != registry.app:
@@ -122,11 +115,10 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
 
 
 def releases_in(history: Path) -> tuple[Release, ...]:
-    """Return the releases in a history, the oldest first; empty if the file does not exist.
+    """Return the releases in a history, the oldest first; empty without a file.
 
     Raises:
         RegistryError: if the file cannot be used.
-
     """
     try:
         text = history.read_text(encoding="utf-8")
@@ -140,10 +132,10 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return the registry together with the questions that only earlier releases ask.
+    """Return the registry with the former metrics, which only earlier releases contain.
 
-    The former questions are sorted by the last release that asked them. A question of the registry
-    is among the ``newcomers`` if any release does not ask it, or asks it with another meaning.
+    Former metrics are sorted by their last release. The ``newcomers`` are present metrics that some
+    release lacks or defines with another meaning.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -176,12 +168,12 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases with a new one, sorted by day; the new one is the last of its day."""
+    """Return the releases with a new one, sorted by day. The new one is the last of its day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
-    """Whether a release asks exactly the questions of a registry, with the same meanings."""
+    """Whether a release has exactly the metrics of a registry, with the same meanings."""
     return any(_editions(each.registry) == _editions(registry) for each in releases)
 
 
@@ -190,7 +182,7 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a TOML string, with several lines if possible, for reviewers."""
+    """Return a text as a TOML string, with several lines if possible."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)
@@ -200,11 +192,10 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases in the text of a history, the oldest first; ``name`` is its file.
+    """Return the releases in the text of a history, the oldest first; ``name`` is the file.
 
     Raises:
         RegistryError: if there are mistakes. The error names each mistake and its line.
-
     """
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
 
@@ -243,10 +234,10 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:
-    """Return the line of a history's text that contains a line of a registry's source.
+    """Return the history's line for a line of a registry's source.
 
-    The source begins in line ``begin``. If the source is written as a single line with escapes, all
-    its lines are in that line.
+    The source begins in line ``begin``. A source in a single line with escapes has all its lines
+    there.
     """
     outer, inner = text.splitlines(), source.splitlines()
     places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])

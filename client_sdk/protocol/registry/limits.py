@@ -1,13 +1,12 @@
 """The limits on privacy loss. A registry may exceed a limit only if it gives a reason.
 
-Published deployments reveal more than these limits allow. Apple's devices reveal epsilon 2 to 16 *a
-day* (Desfontaines, "A list of real-world uses of differential privacy"), which Tang et al. 2017,
-"Privacy loss in Apple's implementation of differential privacy on macOS 10.12", criticize. With the
-parameters of Chrome, RAPPOR reveals epsilon 1.07 in one report, and 4.39 in all reports of an
-unchanging answer (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f =
-1/2, p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy
-Guarantees" (2025), recommends no epsilon, but asks for a justification of the chosen epsilon. A
-registry gives this justification in `accept`.
+Published deployments reveal more. Apple's devices reveal epsilon 2 to 16 *a day* (Desfontaines, "A
+list of real-world uses of differential privacy"). Tang et al. 2017 criticize this in "Privacy loss
+in Apple's implementation of differential privacy on macOS 10.12". Chrome's RAPPOR reveals epsilon
+1.07 in one report, and 4.39 in all reports of an unchanging answer (Erlingsson, Pihur & Korolova
+2014, theorems 1 and 2 with two hash functions, f = 1/2, p = 1/2 and q = 3/4). NIST SP 800-226,
+"Guidelines for Evaluating Differential Privacy Guarantees" (2025), recommends no epsilon, but asks
+for a justification. A registry gives this justification in `accept`.
 """
 
 from __future__ import annotations
@@ -24,29 +23,28 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""The limit on one report, which may raise the odds between two answers from 1 to 1 to at most 9 to
-1."""
+"""The limit on one report: the report may raise even odds between two answers to at most 9 to 1."""
 
 SENSITIVE_ODDS: Final = 3
-"""The limit on one report for a sensitive question. The report may raise the odds between two
-answers from 1 to 1 to at most 3 to 1."""
+"""The limit on one report for a sensitive metric: the report may raise even odds to at most 3 to 1.
+"""
 
 YEAR_NANOS: Final = 5 * NANOS
 """The maximum epsilon in a year, in billionths. It can raise even odds to 149 to 1."""
 
 
 class _StillAsked(NamedTuple):
-    """The ceilings of a registry, and its questions that have not expired."""
+    """The ceilings of a registry, and its unexpired metrics."""
 
     budget: Budget
     metrics: Mapping[str, Metric]
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, even if it gives a reason.
+    """Return a sentence for each limit that a registry exceeds, with or without a reason.
 
-    Questions that have expired on the given day are left out. The limit for a year applies to every
-    year of a device, not only to its first.
+    Metrics that have expired on ``today`` are left out. The limit for a year applies to every year
+    of a device.
     """
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
@@ -59,7 +57,7 @@ def _still_asked(registry: Asked, today: date) -> _StillAsked:
 
 
 def remarks(registry: Asked, today: date) -> list[str]:
-    """Return up to two sentences on why limits are exceeded and what browsers may reveal."""
+    """Return up to two sentences: why limits are exceeded, and what browsers may reveal."""
     accept, web_year = registry.budget.accept, registry.budget.web_year_nanos
     sentences = []
     if accept:
@@ -76,7 +74,7 @@ def remarks(registry: Asked, today: date) -> list[str]:
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the questions for which a single report exceeds the limit on epsilon."""
+    """Return the metrics with reports above the limit on epsilon."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 

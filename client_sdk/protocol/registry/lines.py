@@ -1,8 +1,8 @@
 """The line numbers of the tables and keys in a file, for error messages.
 
-`tomllib` does not report line numbers. But each statement (a header, or a key with its value) is
-itself a TOML document that `tomllib` can parse. A statement ends at the first line break outside
-brackets and multi-line strings.
+`tomllib` does not report line numbers. But each statement (a header, or a key with its value) is a
+TOML document that `tomllib` can parse. A statement ends at the first line break outside brackets
+and multi-line strings.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""Matches line breaks and brackets, and comments and strings, within which both are ignored.
+"""Matches line breaks, brackets, comments and strings. Comments and strings hide the other marks.
 
 The pattern is compiled only after a mistake, because importing the SDK must stay quick.
 """
 
 LEVELS = 8
-"""The number of levels of nested keys that are searched.
+"""The number of searched levels of nested keys.
 
-Errors name no deeper key. The limit is needed because a header may have thousands of parts.
+Errors name no deeper key. A header may have thousands of parts.
 """
 
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
@@ -77,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of all keys in a document. In a header, the last path is the table's."""
+    """Yield the paths of all keys in a document. For a header, the last path is the table's."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

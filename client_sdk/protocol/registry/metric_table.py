@@ -1,4 +1,4 @@
-"""The strict parser for the definition of one metric, which is a table in the registry."""
+"""The strict parser for a metric's table in the registry."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
-"""The minimum and maximum delta. A smaller delta cannot be represented by the integers of a
-channel's table. A larger delta could expose one device in a hundred."""
+"""The minimum and maximum delta. The integers of a channel cannot represent a smaller delta. A
+larger delta could expose one device in a hundred."""
 
 Variables = Mapping[str, tuple[str, ...]]
 """Public variables, each with its values."""
@@ -35,14 +35,14 @@ VALUE: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
 """The format of a public variable's value: a word or a version that needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
-"""The maximum number of a question's strata. With more strata, a stratum could have so few devices
-that each is recognizable."""
+"""The maximum number of a metric's strata. With more strata, a stratum could have only a few,
+recognizable devices."""
 
 MAX_UNIT: Final = 16
 """The maximum length of a unit, such as "ms", "km/h" or "open windows", in characters."""
 
 MAX_TITLE: Final = 60
-"""The maximum length of a title, which appears above a chart and in a row of a table."""
+"""The maximum length of a title. Titles appear above charts and in rows of tables."""
 
 MOST_RETENTION_DAYS: Final = 36_500
 """The maximum retention, a hundred years. Without ``retention``, tallies are kept forever."""
@@ -157,7 +157,7 @@ KEYS: Final[Mapping[str, Key]] = {
         Key("persist", FLAG, "store the running sum of a count on disk", required=False),
     )
 }
-"""The keys that a question may have in addition to the keys of its kind."""
+"""The keys of a metric's table, in addition to the keys of its kind."""
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
@@ -178,17 +178,16 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
     strata: Variables,
     others: Mapping[str, Kind | None],
 ) -> Metric | None:
-    """Return the metric that a table defines; None after mistakes, which the table collects.
+    """Return the metric in a table; None after mistakes, which are added to the table.
 
     Args:
         name: the metric's name.
         table: the metric's table in the registry.
-        owner: the owner of metrics without an owner of their own.
-        budget: the ceilings, and the default window of metrics.
+        owner: the default owner.
+        budget: the ceilings, and the default window.
         strata: the public variables of the registry.
         others: the kinds of the metrics read so far, by name; None for a metric with mistakes. A
             metric with ``cross`` combines two of them.
-
     """
     if not METRIC_NAME.fullmatch(name):
         table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, starting with a letter")
@@ -246,13 +245,13 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
 
 
 def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
-    """Return the value of one of `KEYS`; None if it is missing or invalid."""
+    """Return the value of one of `KEYS`; None if missing or invalid."""
     key = KEYS[name]
     return key.read(table, key, {})
 
 
 def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind that a table defines; None after mistakes, which the table collects."""
+    """Return the kind in a table; None after mistakes, which are added to the table."""
     raw = table.take("cross")
     if raw is not None:
         from client_sdk.protocol.kinds.cross import read_cross  # noqa: PLC0415 2 ms
@@ -278,7 +277,7 @@ def _refuse(table: TomlTable, kind: Kind) -> None:
 
 
 def _read_fill(table: TomlTable, kind: Kind | None) -> Fill | None:
-    """Return what devices report for windows without an answer; None if they report nothing."""
+    """Return the answer to report if nothing was recorded; None to report nothing."""
     is_filled, value = _take(table, "fill_in"), _take(table, "fill_value")
     if kind is None or not is_filled:
         if value is not None and kind is not None:
@@ -341,7 +340,7 @@ def _are_values(values: object) -> bool:
 
 
 def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
-    """Return the names of a metric's strata, one for each combination of variables' values."""
+    """Return the names of a metric's strata: one for each combination of variables' values."""
     names = table.take("strata")
     if names is None:
         return ()

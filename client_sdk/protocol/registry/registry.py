@@ -1,7 +1,7 @@
-"""The registry: a TOML file with all questions, shared by app, collector and estimator.
+"""The registry: a TOML file with all metrics, shared by app, collector and estimator.
 
-The registry is the only source of definitions, so that no server can change what a device does. The
-file is parsed strictly, and every mistake is reported with its metric and key.
+The registry is the only source of definitions. No server can change what a device does. The parser
+is strict, and reports every mistake with its metric and key.
 """
 
 import logging
@@ -44,26 +44,25 @@ SCHEMA = 1
 """The schema number that this version reads."""
 
 MOST_ANSWERS = 1000
-"""The maximum number of questions drawn per window: far more than a device should ever answer."""
+"""The maximum number of metrics drawn per window, far more than a device should answer."""
 
 WHOLE = "registry"
-"""The place that an error about a whole registry names, for example if the registry is not TOML. If
-the registry was read from a file, the error names the file instead."""
+"""The place in an error about a whole registry, for example if the text is not TOML. For a registry
+from a file, the error names the file instead."""
 
 MOST_SHOWN: Final = 3
-"""The maximum number of missing sentences that an error lists. A language may lack hundreds."""
+"""The maximum number of missing sentences in an error. A language may lack hundreds."""
 
 
 class Former(NamedTuple):
-    """A question that the registry no longer asks, but that apps of earlier releases still answer.
+    """A former metric, which only apps of earlier releases still answer.
 
     Attributes:
         metric: the former definition.
-        since: the day of the first release that asked the question.
-        until: the day of the release that replaced the question; None if that release is not in the
-            history.
-        then: the definition that replaced it; None if the question is no longer asked.
-
+        since: the day of the first release with the metric.
+        until: the day of the release that replaced the metric; None if the history lacks that
+            release.
+        then: the new definition; None if the metric was removed.
     """
 
     metric: Metric
@@ -81,23 +80,21 @@ class DatedEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """All questions of one app.
+    """All metrics of one app.
 
     Attributes:
         app: the app's name.
         owner: the person or team to contact about the registry.
         budget: the ceilings that devices enforce.
-        metrics: the questions by name, in the file's order.
-        source: the text from which the registry was read; empty if it was not read from a text.
-        stopped: the questions that devices must no longer answer, even those with an older
-            registry.
-        strata: the public variables and their values, by which reports may be counted separately.
+        metrics: the metrics by name, in the file's order.
+        source: the registry's text; empty if it was not read from a text.
+        stopped: the metrics that devices must no longer answer, even with an older registry.
+        strata: the public variables and their values. Reports may be counted separately by these.
         own_sentences: the app's own sentences for users, by language and key.
-        former: the former questions, from the history (`registry.history`); unused on devices.
-        newcomers: the names of the questions that at least one release in the history does not ask.
+        former: the former metrics, from the history (`registry.history`); unused on devices.
+        newcomers: the names of the metrics that at least one release in the history lacks.
         population: the expected number of devices; None if unknown. It does not affect editions.
         events: the events, sorted by day. They do not affect editions.
-
     """
 
     app: str
@@ -135,7 +132,7 @@ class Registry:
         return self.metrics[name]
 
     def asked_as(self, name: str, edition: str) -> Metric | None:
-        """Return the present or former question of this name and edition; None if there is none."""
+        """Return the present or former metric of this name and edition, or None."""
         metric = self.metrics.get(name)
         if metric is not None and edition in metric.editions:
             return metric
@@ -144,7 +141,7 @@ class Registry:
 
     @property
     def counted(self) -> tuple[Metric, ...]:
-        """The questions whose reports a collector counts. Former questions come first."""
+        """The metrics that a collector counts. Former metrics come first."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
     def for_strata(self, strata: Mapping[str, str]) -> "Registry":
@@ -162,12 +159,10 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language; the app's sentences replace the SDK's.
 
-        They include the purposes and titles of questions. Those are in the language only if the app
-        translates them.
+        They include the purposes and titles of metrics. The app must translate purposes and titles.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.
-
         """
         purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in self.metrics.items()}
         titles = {f"{TITLE}{name}": metric.title for name, metric in self.metrics.items()}
@@ -184,26 +179,26 @@ class Registry:
         return sentences
 
     def objections(self, today: date) -> list[str]:
-        """Return a sentence for each reason not to release the registry; empty if there is none.
+        """Return a sentence for each reason not to release the registry; empty without reasons.
 
-        There are two kinds of reasons: a ceiling that may prevent the first answer to a present
-        question, and a limit that is exceeded without an explanation in ``[budget] accept``.
+        A reason is a ceiling that may prevent the first answer to a present metric, or an exceeded
+        limit without an explanation in ``[budget] accept``.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 takes 1 ms, and only developers need it
 
         return [*self.shortages(today), *([] if self.budget.accept else excesses(self, today))]
 
     def shortages(self, today: date) -> list[str]:
-        """Return a sentence for each ceiling that may prevent a present question's first answer."""
+        """Return a sentence for each ceiling that may prevent a present metric's first answer."""
         from client_sdk.protocol.registry.feasibility import shortages  # noqa: PLC0415 takes 1 ms, and only developers need it
 
         return shortages(self.budget, self.metrics, today)
 
     @classmethod
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
-        """Read a registry from its file, and log what `check` would refuse, once per process.
+        """Read a registry from its file, and log once per process what `check` would refuse.
 
-        Without a log handler, nothing is logged, because the users of a command-line app are not
+        Without a log handler, nothing is logged, because users of command-line apps are not
         developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
@@ -211,14 +206,13 @@ class Registry:
 
         Args:
             path: the file.
-            today: the day on which the costs are checked, without expired questions; by default,
-                the current UTC day.
+            today: the day for checking the costs without expired metrics; by default, the current
+                UTC day.
 
         Raises:
             RegistryError: if the file is unreadable or has mistakes. The error names the line,
                 metric and key of each mistake.
             TypeError: if ``path`` is not a path, such as None.
-
         """
         registry = cls.read(path)
         if _log.hasHandlers():
@@ -283,18 +277,17 @@ class Registry:
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return a registry as it is; if ``given`` is a path, read the registry from that file.
+    """Return a registry, or read the registry from a path.
 
     Raises:
         RegistryError, TypeError: as `Registry.load` does.
-
     """
     return given if isinstance(given, Registry) else Registry.load(given)
 
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Return the registry in a file's text; cached, because some commands read a file twice."""
+    """Return the registry in a file's text. The cache serves commands that read a file twice."""
     return Registry.parse_file(text, name)
 
 
@@ -304,7 +297,7 @@ def _log_once(sentence: str) -> None:
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:
-    """Return an error with the same mistakes, each with its line in the file."""
+    """Return an error with the same mistakes and their lines in the file."""
     ((place, problem), *_) = error.mistakes
     if place == WHOLE:
         return RegistryError(path, problem)
@@ -350,9 +343,9 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each question with permanent answers in a registry for browsers.
+    """Return a mistake for each metric with permanent answers in a registry for browsers.
 
-    A browser may delete its storage, and with it the secret from which the answers are drawn.
+    A browser may delete its storage, including the secret that determines the answers.
     """
     problem = "needs a secret, which browsers may delete; remove permanent_epsilon, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
@@ -404,7 +397,7 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
 
 
 def _day(name: str) -> date | None:
-    """Return the day in a name such as 2027-03-02; None if the name has another format."""
+    """Return the day in a name such as 2027-03-02; None for other formats."""
     with suppress(ValueError):
         day = date.fromisoformat(name)
         return day if day.isoformat() == name else None
@@ -445,9 +438,8 @@ def _read_budget(table: TomlTable) -> Budget:
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     """Return a metric that requires consent to all purposes of the metrics that it combines.
 
-    A metric without purposes requires consent to everything. If one of the combined metrics has no
-    purposes, the pair also requires consent to everything, because its answers contain the answers
-    to that metric.
+    A metric without purposes requires consent to everything. A pair that contains such a metric
+    requires this too.
     """
     if not metric.kind.crossed:
         return metric
@@ -478,7 +470,7 @@ def _read_metrics(
 
 
 def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each title that equals another question's title or name."""
+    """Return a mistake for each title that equals another metric's title or name."""
     known: dict[str, str] = {}
     problem = "is also the title of metric.{}; choose another"
     return [
@@ -489,7 +481,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each public question that combines others of which one is sensitive."""
+    """Return a mistake for each public metric that combines a sensitive metric."""
     return [
         (f"metric.{name}.public", f"is not allowed: its answers contain those of metric.{part}, which is sensitive")
         for name, metric in read.items()
@@ -534,7 +526,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
 
 
 def _missing(language: str, own: Mapping[str, object]) -> list[str]:
-    """Return a mistake if an app adds a language without providing all sentences in it."""
+    """Return a mistake if an app adds a language without all of its sentences."""
     missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
     if not missing:
         return []
@@ -553,10 +545,11 @@ UNREACHED = 10**9
 def in_trial(registry: Registry) -> Registry:
     """Return the registry of a trial.
 
-    The editions are valid only in trials, so that a collector of real reports refuses them. The app
-    has another name, so that trials and real reports share neither a ledger nor a store. Devices
-    answer every question from the first window on: no questions are selected at random, no ceiling
-    is reached, no report says "no answer", and no question is stopped.
+    A trial is separate from real reports: collectors of real reports refuse the trial's editions.
+    The app has another name, so that a trial shares neither ledger nor store with real reports.
+
+    Devices answer every metric from the first window on. The trial has no random selection of
+    metrics, no ceiling, no "no answer", and no stopped metric.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

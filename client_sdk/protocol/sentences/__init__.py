@@ -1,7 +1,7 @@
-"""The sentences that users read. An app may change or extend the catalog of each language.
+"""The sentences for users. An app may change or extend the catalog of each language.
 
-A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
-SDK for browsers read the same catalogs, so that both use the same sentences.
+A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. The Python and
+browser SDKs read the same catalogs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ENGLISH: Final = "en"
 """The default language. The English catalog determines the keys and placeholders."""
 
 SHIPPED: Final = ("de", ENGLISH)
-"""The languages of the SDK. Their catalogs are complete, even without an app's sentences."""
+"""The languages of the SDK, with complete catalogs."""
 
 PURPOSE: Final = "purpose."
-"""The prefix of the key of a question's purpose, which only its app can translate."""
+"""The prefix of the key of a metric's purpose, which only the app can translate."""
 
 TITLE: Final = "title."
-"""The prefix of the key of a question's title, which only its app can translate."""
+"""The prefix of the key of a metric's title, which only the app can translate."""
 
 LANGUAGE: Final = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 """The format of a language tag such as de or pt-BR (RFC 5646)."""
@@ -46,13 +46,13 @@ class Sentences:
     __slots__ = ("texts",)
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Store the sentences."""
+        """Set the attributes."""
         self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
         """Return a sentence with its placeholders replaced; numbers use the language's format.
 
-        Braces in a purpose, which an app writes, remain unchanged.
+        Braces in a purpose remain unchanged, because an app writes purposes.
         """
         words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
         return re.sub(_PLACEHOLDER, lambda match: words.get(match[1], match[0]), self.texts[key])
@@ -66,7 +66,7 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code, such as a question's name, or the code if there are none."""
+        """Return the words for a code, such as a metric's name, or else the code."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
@@ -94,7 +94,6 @@ def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentenc
     Raises:
         LanguageError: if neither the SDK nor the app has the language; the message names the
             available languages.
-
     """
     require_language(language, own)
     base = shipped(language).texts if language in SHIPPED else {}
@@ -122,5 +121,5 @@ def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names that a sentence contains in braces."""
+    """Return the names in braces in a sentence."""
     return set(re.findall(_PLACEHOLDER, text))

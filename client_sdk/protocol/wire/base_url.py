@@ -1,4 +1,4 @@
-"""The base URL of a collector or relay: its format, and who can read the requests to it."""
+"""The base URL of a collector or relay: its format, and who can read the requests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ _THIS_MACHINE = rf"localhost|127(\.{_BYTE}){{3}}|::1"
 """The loopback host name and addresses. Traffic to them never leaves this machine (RFC 1122,
 section 3.2.1.3; RFC 4291, section 2.5.3).
 
-According to RFC 6761, ``app.localhost`` and ``localhost.`` are also on this machine. But glibc
-looks them up on the network's name server, which can direct the requests to another machine. It
-also looks up ``127.0.0.999`` there.
+RFC 6761 also lists ``app.localhost`` and ``localhost.``. But glibc asks the network's name server
+for these names and for ``127.0.0.999``, and the server can name another machine.
 """
 
 
 def is_host(name: str) -> bool:
-    """Whether a string can be a host name. No part may be empty, as in `a..b`, or too long."""
+    """Whether a string can be a host name. Empty and overlong parts are invalid."""
     if name.isascii():  # the codec gives the same result, but its tables take 2 ms to load
         *parts, last = name.split(".")
         return bool(name) and all(0 < len(part) <= _MOST_PART for part in parts) and len(last) <= _MOST_PART
@@ -51,9 +50,9 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies for a base URL, as `requests` expects them; None means the environment's.
+    """Return the proxies for a base URL, as `requests` expects them; None for the environment's.
 
-    For a URL on this machine, no proxy is used, because a proxy may be on another machine.
+    URLs on this machine get no proxy, because a proxy may be on another machine.
     """
     return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
 
@@ -63,10 +62,9 @@ def check_address(collector: str, upload_key: str | None, *, allow_plain_http: b
 
     Raises:
         ValueError: if the address is not an http or https URL, or has a query, a fragment, blanks
-            or a user name; if it is on another machine and does not use TLS, and
-            ``allow_plain_http`` is false; or if the key is not printable ASCII without blanks.
+            or a user name; if a remote address does not use TLS, and ``allow_plain_http`` is false;
+            or if the key is not printable ASCII without blanks.
         TypeError: if the key is not a string.
-
     """
     if not is_base_url(collector):  # the address is not shown, because it may contain a password
         raise ValueError(

@@ -1,10 +1,10 @@
-"""A closed list of the reasons why a server cannot be used, with advice for each reason.
+"""The possible reasons why a server cannot be used, with advice for each reason.
 
-All code that connects to servers uses this list: the SDKs, the relay, the collector's store and the
-estimator. `tests/vectors/failures.json` contains the list for other languages.
+The SDKs, the relay, the collector's store and the estimator share this list.
+`tests/vectors/failures.json` contains the list for other languages.
 
-Exceptions are recognized by the names of their classes, so that this module and its importers do
-not need `requests`, `redis` or `ssl`.
+Exceptions are recognized by the names of their classes. Therefore this module does not import
+`requests`, `redis` or `ssl`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import Final
 
 
 class Failure(Enum):
-    """A reason for a failure. If an error has several, the one that is listed first here applies.
+    """A reason for a failure. If several reasons apply, the first one in this list is used.
 
     Attributes:
         what: the problem, as the clause that follows "SERVER cannot be used:".
         advice: what to do about the problem.
-
     """
 
     DISK = "the disk is full or read-only", "make room on it, or mount it for writing again"
@@ -53,22 +52,21 @@ class Failure(Enum):
     OTHER = "the connection failed", "see the logs of both sides"
 
     def __init__(self, what: str, advice: str) -> None:
-        """Store the problem and the advice."""
+        """Set the attributes."""
         self.what = what
         self.advice = advice
 
     def said_of(self, server: str, detail: str = "") -> str:
-        """Return a message that names the server, the problem, and the advice.
+        """Return a message with the server, the problem and the advice.
 
         Args:
             server: a name for the server, such as ``the store``.
             detail: a detail of the failure, such as a status; may be empty.
-
         """
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:
-        """Return the message without the server's name: only the problem and the advice."""
+        """Return the problem and the advice, without the server's name."""
         return f"{self.what}{f' ({detail})' if detail else ''}; {self.advice}"
 
 
@@ -117,18 +115,17 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the reason for an error. The errors that it wraps are considered, too."""
+    """Return the reason for an error, or for an error that it wraps."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
 
 def failure_of_status(status: int, *, has_key: bool = True) -> Failure:
-    """Return the cause that an HTTP status other than success indicates.
+    """Return the reason for an HTTP status other than success.
 
     Args:
         status: the status.
         has_key: whether a key was sent.
-
     """
     cause = _BY_STATUS.get(status, Failure.STATUS)
     return Failure.NO_KEY if cause is Failure.KEY and not has_key else cause

@@ -1,7 +1,7 @@
 """The strict parser for the body of an upload, which may come from any program.
 
-Bodies of version 1 must not contain unknown fields, because a new field requires version 2. No
-error message repeats any part of a malformed body.
+Bodies of version 1 contain no unknown fields, because a new field requires version 2. Error
+messages repeat no part of a malformed body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME, R
 from client_sdk.protocol.wire.strict_json import Malformed, MalformedError, check_fields, load, malformed
 
 MAX_UPLOAD_BYTES = 65_536
-"""The maximum size of an upload's body in bytes, enough for 256 reports with the longest names."""
+"""The maximum size of an upload's body in bytes: 256 reports with the longest names."""
 
 MAX_SYMBOL = 2**53 - 1
 """The largest symbol. JSON readers may store larger integers inexactly (RFC 8259, section 6)."""
@@ -47,7 +47,7 @@ def read_upload(body: bytes) -> Upload:
 
 _values = itemgetter(*Report._fields)
 _report_of = partial(tuple.__new__, Report)
-"""Creates a report as ``Report._make`` does, in a third of the time."""
+"""Creates a report like ``Report._make``, in a third of the time."""
 
 
 def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
@@ -76,4 +76,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Does the same as `_check_names`, with a cache, because uploads contain few different names."""
+"""Cached `_check_names`. Uploads contain few different names."""

@@ -1,12 +1,12 @@
-"""A report, and the upload in which a device sends reports."""
+"""A report, and the upload that contains a device's reports."""
 
 import json
 import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in an upload. It is enough for the reports of several months, and
-the store can count that many in one atomic step."""
+"""The maximum number of reports in an upload. This is enough for the reports of several months, and
+the store can count them in one atomic step."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
@@ -25,16 +25,16 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """From 1 to 256 reports that are sent in one request and counted together.
+    """From 1 to 256 reports, sent in one request and counted together.
 
-    The id consists of 32 random hex digits, and is the same in every attempt to send these reports.
+    The id consists of 32 random hex digits. All attempts to send these reports have the same id.
     """
 
     id: str
     reports: tuple[Report, ...]
 
     def encode(self) -> bytes:
-        """Return the body of the request. The bytes are the same for every attempt."""
+        """Return the body of the request, the same for every attempt."""
         reports = [
             {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol}
             for report in self.reports

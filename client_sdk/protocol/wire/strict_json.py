@@ -1,6 +1,6 @@
 """A strict parser for JSON in UTF-8. It rejects extensions of RFC 8259 and repeated members.
 
-All possible mistakes in a body are listed in `Malformed`, with stable codes.
+`Malformed` lists all possible mistakes in a body, with stable codes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from client_sdk.protocol.errors import HearsayError
 
 
 def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
-    """Return the document in a body.
+    """Return the JSON document in a body.
 
     Raises:
         MalformedError: if the body is not JSON, or an object has a member twice.
-
     """
     try:
         text = body.decode()
@@ -34,7 +33,7 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
 
 
 def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
-    """Raise an error unless the value is an object with exactly these fields."""
+    """Check that the value is an object with exactly these fields."""
     expected = ", ".join(sorted(fields))
     if type(raw) is not dict:
         malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
@@ -49,10 +48,9 @@ def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
 
     For example, `{"upload": "0f", "reports": [{"symbol": 1}]}` has three.
 
-    In the text, every member has a colon. If the number of colons equals the number of counted
-    members, the text contains no deeper members and no repeated members. Otherwise, `load` parses
-    the text again and checks each member, which takes twice as long. Valid bodies are never parsed
-    twice.
+    In the text, every member has a colon. If both numbers are equal, the text contains no deeper
+    and no repeated members. Otherwise, `load` parses the text again and checks each member, which
+    takes twice as long. Valid bodies are parsed once.
     """
     if type(document) is not dict:
         return 0
@@ -100,14 +98,13 @@ class MalformedError(HearsayError):
     """A body violates the wire format.
 
     Attributes:
-        code: the kind of mistake, for use in programs.
-        place: the place in the body, for example ``reports[3].symbol``, without the content.
-        problem: the requirement that the body violates at this place.
-
+        code: the kind of mistake.
+        place: the place in the body, for example ``reports[3].symbol``.
+        problem: the violated requirement.
     """
 
     def __init__(self, code: Malformed, place: str, problem: str) -> None:
-        """Store the code, the place and the problem."""
+        """Set the attributes and the message."""
         super().__init__(f"{place}: {problem}")
         self.code = code
         self.place = place
@@ -115,10 +112,5 @@ class MalformedError(HearsayError):
 
 
 def malformed(code: Malformed, place: str, problem: str) -> NoReturn:
-    """Raise a `MalformedError`.
-
-    Raises:
-        MalformedError: always.
-
-    """
+    """Raise a `MalformedError`."""
     raise MalformedError(code, place, problem)

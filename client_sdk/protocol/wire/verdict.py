@@ -1,13 +1,12 @@
-"""The collector's verdict on an upload: which reports it counted, and why it refused the others.
+"""The collector's verdict on an upload: the counted reports, and the reasons for refusals.
 
 A device reads the verdict after it has sent an upload. The verdict affects when a report is sent
 again, but never the content of the report.
 
-A header of the same response tells every device which questions the collector has stopped. The list
-is in a header because the body must not get new fields, whereas devices ignore unknown headers.
-Each entry names a metric and an edition, because two metrics with equal definitions have the same
-edition. Malformed entries are ignored silently, because a forged header can do no more than stop
-questions.
+A header of the same response lists the metrics that the collector has stopped. The body must not
+get new fields, whereas devices ignore unknown headers. Each entry names a metric and an edition,
+because two metrics with equal definitions have the same edition. Malformed entries are ignored
+silently, because a forged header can only stop metrics.
 """
 
 import json
@@ -20,8 +19,8 @@ from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.strict_json import Malformed, check_fields, load, malformed
 
 CLOCK_SKEW_S = 600
-"""How many seconds a device's clock may be ahead of the collector's. Without this tolerance, the
-collector would refuse reports for a window that has just begun on the device."""
+"""How many seconds a device's clock may be ahead of the collector's clock. Without this tolerance,
+the collector would refuse reports for a window that has just begun on the device."""
 
 
 class Refusal(StrEnum):
@@ -38,12 +37,12 @@ class Refusal(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """An English sentence that states the problem and, if there is one, its solution."""
+        """An English sentence about the problem and, if possible, the solution."""
         return _SENTENCES[self]
 
     @property
     def retryable(self) -> bool:
-        """Whether the collector may accept the report later, once it has the app's registry."""
+        """Whether the collector may accept the report later, with the app's registry."""
         return self in _RETRYABLE
 
 
@@ -93,9 +92,7 @@ class Verdict(NamedTuple):
         """Read the response to an upload of ``reports`` reports.
 
         Raises:
-            MalformedError: if the body is not a verdict on exactly ``reports`` reports, for example
-                because a program other than the collector responded.
-
+            MalformedError: if the body is not a verdict on exactly ``reports`` reports.
         """
         document = load(body)
         check_fields(document, frozenset({"accepted", "refused"}), "body")
@@ -120,11 +117,11 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
 
 
 STOPPED: Final = "Hearsay-Stopped"
-"""The name of the header that lists stopped questions."""
+"""The name of the header that lists stopped metrics."""
 
 MAX_STOPPED: Final = 64
-"""The maximum number of stopped questions in a header. To stop more questions, an app must release
-a new registry."""
+"""The maximum number of stopped metrics in a header. To stop more metrics, an app must release a
+new registry."""
 
 MAX_STOPPED_CHARS: Final = 2048
 """The maximum length of the header's value in characters. Some proxies limit the total size of all
@@ -137,13 +134,13 @@ _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def stopped_metric(text: object) -> MetricEdition | None:
-    """Return the metric and edition in an entry of `STOPPED`; None if the entry is malformed."""
+    """Return the metric and edition in an entry of `STOPPED`; None if malformed."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
 
 def stopped_entry(metric: MetricEdition) -> str:
-    """Return the entry of `STOPPED` for a question, such as ``dark_mode:0123456789ab``."""
+    """Return the entry of `STOPPED` for a metric, such as ``dark_mode:0123456789ab``."""
     return ":".join(metric)
 
 
@@ -153,7 +150,7 @@ def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
 
 
 def decode_stopped(header: str | None) -> tuple[MetricEdition, ...]:
-    """Parse the header's value; a value that is missing or too long stops no question.
+    """Parse the header's value. A missing or overlong value stops no metric.
 
     Only the first `MAX_STOPPED` entries are read; malformed entries are left out.
     """
