@@ -111,7 +111,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _near(message: str, parser: argparse.ArgumentParser) -> list[str]:
-    """Return the valid option or command that is most similar to the one that a message rejects."""
+    """Return the valid option or command that is most similar to the rejected one."""
     from difflib import get_close_matches  # noqa: PLC0415 takes 5 ms, and only a mistake needs it
 
     unknown = re.search(r"invalid choice: '([^']+)'|unrecognized arguments: (\S+)", message)

@@ -1,7 +1,7 @@
 """Asks the user once, stores the choice, and applies the rules that override it.
 
-`decide` is a pure function that applies one table of rules. The other functions of this module read
-the environment and the stored choice. `client_sdk.Telemetry` itself reads neither.
+`decide` is a pure function that applies one table of rules. The other functions read the
+environment and the stored choice. `client_sdk.Telemetry` reads neither of them.
 
 ```python
 url = "https://telemetry.example.com"
@@ -37,8 +37,7 @@ FILE_NAME: Final = "consent.json"
 """The file in the app's folder that stores the choice. Opting out does not delete it."""
 
 OFF: Final = ("", "0", "false")
-"""If ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` has one of these values, it counts as
-unset."""
+"""Values with which ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` counts as unset."""
 
 CI_VARIABLES: Final = (
     "CI",
@@ -60,7 +59,7 @@ CI_VARIABLES: Final = (
 """The environment variables that identify continuous integration services."""
 
 Prompt = Callable[[tuple[str, ...], tuple[str, ...]], bool | AbstractSet[str] | None]
-"""A function that asks the user. It gets the names of the questions and the lines to show."""
+"""A function that asks the user. It gets the names of the metrics and the lines to show."""
 
 
 class Choice(NamedTuple):
@@ -72,9 +71,8 @@ class Choice(NamedTuple):
         host: the collector's host.
         ceilings: the app's ceilings by name, in billionths of epsilon or, for delta, in units of
             10**-18.
-        agreed: the terms of each question that the user agreed to, by the question's name.
-        declined: the terms of each question that the user refused, by the question's name.
-
+        agreed: the terms of each metric that the user agreed to, by the metric's name.
+        declined: the terms of each metric that the user refused, by the metric's name.
     """
 
     consent: Consent
@@ -86,13 +84,12 @@ class Choice(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms on which a user agrees to a question. The agreement also covers lower costs.
+    """The terms of an agreement to a metric. The agreement also covers lower costs.
 
     Attributes:
-        meaning: a digest of the question, its reason, its window and its purposes.
+        meaning: a digest of the metric, its reason, its window and its purposes.
         nanos: the epsilon of a report in billionths.
         attos: the delta of a report in units of 10**-18.
-
     """
 
     meaning: str
@@ -105,9 +102,9 @@ class Terms(NamedTuple):
 
 
 def terms(metric: Metric) -> Terms:
-    """Return the terms that a user accepts by agreeing to a question.
+    """Return the terms of an agreement to a metric.
 
-    The terms include the cost of a report. They include neither the mechanism nor the question's
+    The terms include the cost of a report. They include neither the mechanism nor the metric's
     owner, expiry, unit or translations.
     """
     meaning = {
@@ -140,10 +137,9 @@ def decide(
 
     Args:
         environment: the variables of the environment.
-        files: the files of `machine_files` that exist.
-        stored: the decision that follows from the stored choice, as `standing` returns it.
-        variable: the app's own variable; None if it has none.
-
+        files: the existing files of `machine_files`.
+        stored: the result of `standing` for the stored choice.
+        variable: the app's own variable; None without a variable.
     """
     own = "" if variable is None else environment.get(variable, "").strip()
     rules: tuple[tuple[Rule, Consent, str], ...] = (
@@ -171,12 +167,12 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 
 
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
-    """Return the decision that follows from a stored choice, for the app's current questions.
+    """Return the decision that follows from a stored choice, for the app's current metrics.
 
-    After a yes, new questions are withheld until the user has been asked about them. So are
-    questions whose meaning has changed or whose cost has risen. If a ceiling was raised or the
-    collector moved to another host, every question is withheld, and nothing is deleted. If the user
-    has declined, they are not asked again.
+    After a yes, new metrics are withheld until the user has been asked about them. So are metrics
+    with a new meaning or a higher cost. If a ceiling was raised or the collector moved to another
+    host, every metric is withheld, and nothing is deleted. A user who has declined is not asked
+    again.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -250,7 +246,7 @@ def choose(
     data_dir: str | Path,
     about: Collection[str] | None = None,
 ) -> None:
-    """Store the user's choice about all questions or, after an earlier choice, about some of them.
+    """Store the user's choice about all metrics or, after an earlier choice, about some metrics.
 
     The choice takes effect at the next start. To apply it now, also set ``telemetry.consent``.
 
@@ -259,13 +255,12 @@ def choose(
         consent: True, False or a set of purposes.
         collector: the same as for `current`.
         data_dir: the same as for `current`.
-        about: the names of the questions that the user was asked about; None means all. For the
-            other questions, the earlier choice remains.
+        about: the names of the metrics that the user was asked about; None means all. The earlier
+            choice remains for all other metrics.
 
     Raises:
         OSError: if the choice cannot be stored.
         RegistryError, ValueError, TypeError: as for `current`, or if the consent is invalid.
-
     """
     registry = registry_of(registry)
     folder, agreed = app_folder(data_dir), consent_of(consent)
@@ -289,7 +284,7 @@ def _host(collector: str) -> str:
 
 
 def _read(folder: Path | None) -> Choice | None:
-    """Return the stored choice; None if there is none, or if it cannot be read."""
+    """Return the stored choice; None if missing or unreadable."""
     try:
         text = (folder / FILE_NAME).read_text(encoding="utf-8") if folder and (folder / FILE_NAME).is_file() else "{}"
         document: dict[str, Any] = json.loads(text)
@@ -347,26 +342,24 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
     language: str = ENGLISH,
     prompt: Prompt | None = None,
 ) -> Decision:
-    """Ask the user about all undecided questions, store the choice, and return the decision.
+    """Ask the user about all undecided metrics, store the choice, and return the decision.
 
-    The user is asked once. Without a ``prompt``, they are asked only if the program runs on a
-    terminal, where they type yes or no, or the first letter of either word. There is no default
-    answer.
+    The user is asked once. Without a ``prompt``, the user is asked only on a terminal, and types
+    yes or no, or the first letter. There is no default answer.
 
     Args:
         registry: the same as for `current`.
         collector: the same as for `current`.
         data_dir: the same as for `current`.
         variable: the same as for `current`.
-        language: a language for which the SDK or the registry has sentences.
-        prompt: a function that asks in the app's own way, for example in a dialog. It gets the
-            names of the questions and the lines to show, and returns the consent. If the user does
-            not choose, it returns None, and the user is asked again at the next start.
+        language: a language of the SDK or the registry.
+        prompt: asks in the app's own way, for example in a dialog. The function gets the names of
+            the metrics and the lines to show, and returns the consent. If the user does not choose,
+            it returns None, and the user is asked again at the next start.
 
     Raises:
         LanguageError: if there are no sentences in the language.
         RegistryError, ValueError, TypeError: as `current` does.
-
     """
     registry = registry_of(registry)
     require_language(language, registry.own_sentences)
@@ -390,9 +383,9 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
 
 
 def words(registry: Registry, decision: Decision, collector: str, say: Sentences) -> Iterator[str]:
-    """Yield the lines that ask for consent: questions, reasons, collector and privacy loss.
+    """Yield the lines that ask for consent: metrics, reasons, collector and privacy loss.
 
-    If the user has agreed before, the first line says why they are asked again.
+    If the user has agreed before, the first line explains why the user is asked again.
     """
     from client_sdk.protocol.statement import evidence  # noqa: PLC0415 takes 1 ms, and few runs ask the user
 
@@ -409,7 +402,7 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
 
 
 def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[str]:
-    """Yield lines that describe a decision: the rule behind it, and the withheld questions."""
+    """Yield lines about a decision: the rule behind it, and the withheld metrics."""
     consent, rule, by, withheld, _ = decision
     keys = {
         Rule.DO_NOT_TRACK: "suppressed",
@@ -459,7 +452,7 @@ def _on_terminal(
 def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
     """Return the answer that a user typed, as a whole word or as a unique first letter.
 
-    Return None for any other input, so that no answer is easier to give than another.
+    Return None for any other input. No answer is easier to give than another.
 
     >>> typed_answer("N", {"yes": "yes", "no": "no"})
     'no'
@@ -470,7 +463,7 @@ def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
 
 
 def _is_terminal(answers: TextIO | None, metrics: TextIO | None) -> bool:
-    """Whether a user can answer on a terminal; false for a program that runs in the background."""
+    """Whether a user can answer on a terminal; false for a program in the background."""
     try:
         if not all(stream is not None and stream.isatty() for stream in (answers, metrics)):
             return False

@@ -1,7 +1,7 @@
 """The user's consent at the start of the program, and the effects of changing it.
 
-This module sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` check before they
-accept an answer. It handles neither answers nor reports.
+`client_sdk.telemetry` and `client_sdk.recorder` check this consent before they accept an answer.
+This module handles neither answers nor reports.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORGET_DEADLINE_S = 30.0
-"""How long wiping the ledger may take. Wiping rewrites the file, and users expect it to succeed."""
+"""How long, in seconds, wiping the ledger may take. Wiping rewrites the file."""
 
 
 READY_DEADLINE_S = 1.0
-"""How long the constructor of `Telemetry` waits for the secret, if a question needs it. The first
-answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
+"""How long, in seconds, the constructor of `Telemetry` waits for the secret, if a metric needs it.
+The first answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
 
 
 class Consenting(Disclosure):
@@ -46,11 +46,12 @@ class Consenting(Disclosure):
         """The user's consent: True, False, or a set of purposes; always false after `forget`.
 
         Set it when the user changes their mind; a `client_sdk.consent.Decision` is accepted, too.
-        Setting it to False, or to an empty set, is the same as calling `forget`. A new set of
-        purposes drops the waiting reports and counts of all questions that it does not cover.
-        Answers to newly covered questions are recorded immediately. With strategy ``sample`` or
-        ``pace``, or with ``fill_in``, they are recorded from the next window on. In a suppressed
-        run, the value is ``SUPPRESSED``, which is false.
+
+        * False or an empty set is the same as calling `forget`.
+        * A new set of purposes drops the waiting reports and counts of all metrics that it does not
+          cover. Answers to newly covered metrics are recorded immediately. With strategy ``sample``
+          or ``pace``, or with ``fill_in``, they are recorded from the next window on.
+        * In a suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
@@ -61,7 +62,6 @@ class Consenting(Disclosure):
             TypeError: on setting a value that is neither a bool nor a set of strings.
             ValueError: on agreeing again after `forget`, or on suppressing a run that has already
                 begun. Create a new `Telemetry` instead.
-
         """
         return self._schedule.agreement.consent
 
@@ -92,7 +92,7 @@ class Consenting(Disclosure):
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret, but not the record of spent budget.
 
-        For past windows, the file then contains only the total cost, without questions or days.
+        For past windows, the file then contains only the total cost, without metrics or days.
         Afterwards, `consent` is False, even if this method raises an error.
 
         >>> telemetry.forget()
@@ -100,9 +100,8 @@ class Consenting(Disclosure):
         False
 
         Raises:
-            LedgerError: if not everything could be wiped; the message says what to do. If another
+            LedgerError: if not everything could be wiped. The message says what to do. If another
                 process used the ledger for half a minute, call this again.
-
         """
         self._schedule.agreement.consent = False
         self._is_forgotten = True
@@ -121,7 +120,7 @@ class Consenting(Disclosure):
         erase.remove_leftovers(self._path)
 
     def _start(self, agreed: Consent) -> None:
-        """Apply the consent with which a program starts."""
+        """Apply the consent at the program's start."""
         if agreed is SUPPRESSED:
             if self._path is not None:
                 from client_sdk.sending import helper  # noqa: PLC0415 3 ms
@@ -137,8 +136,8 @@ class Consenting(Disclosure):
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
         """Apply the consent at the program's start to the ledger, before anything else is written.
 
-        When this method returns, the data that the consent does not cover is deleted. If another
-        process or the disk is slow, it is deleted later, but before anything else is written.
+        When this method returns, the data that the consent does not cover is deleted. With a slow
+        disk or a busy ledger, the data is deleted later, but before anything else is written.
         """
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:
@@ -152,7 +151,7 @@ class Consenting(Disclosure):
         return agreed is not True or bool(self._schedule.agreement.declined)
 
     def _begin(self) -> None:
-        """Do the work that is due, and send waiting reports, now that the user has agreed."""
+        """Do the due work and send waiting reports, after the user has agreed."""
         if self._path is not None or self._schedule.dues.looks_ahead:
             with contextlib.suppress(LedgerError):  # `problem` reports it
                 self._prepare()
@@ -162,7 +161,7 @@ class Consenting(Disclosure):
             self._processes.current.uploader.expect()
 
     def _prepare(self) -> None:
-        """Open the ledger early and do the work that is due, so that short programs can report."""
+        """Open the ledger early and do the due work, so that short programs can report."""
         ledger_thread = self._processes.current.ledger_thread
         ledger_thread.prepare(begin=WRITE)
         if self._schedule.dues.looks_ahead:
@@ -173,7 +172,7 @@ class Consenting(Disclosure):
             ledger_thread.prepare(self._schedule.learn_secret)
 
     def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
-        """Do work on the ledger for the user; retry while another process uses the ledger."""
+        """Do work on the ledger; retry while another process uses the ledger."""
         until_s = time.monotonic() + FORGET_DEADLINE_S
         while True:
             try:
@@ -185,4 +184,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing. As a job of the ledger thread, this only runs the work given to `do_first`."""
+    """Do nothing. As a job of the ledger thread, this only runs the work from `do_first`."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_DEADLINE_S = 2.0
-"""How long `history` and `budget` wait for the ledger, because people prefer waiting to an
+"""How long, in seconds, `history` and `budget` wait for the ledger. People prefer waiting to an
 error."""
 
 
@@ -49,11 +49,10 @@ class Disclosure:
     def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send waiting reports now, and wait for the result.
 
-        New reports are sent in new uploads. If there are no new reports, one earlier upload that
-        got no response is sent again, even if its retry is planned for later. Only one is sent,
-        because several uploads at once would show that they come from the same device. A delay that
-        the collector has requested still applies, and a temporarily refused report still waits for
-        its planned time.
+        New reports are sent in new uploads. Without new reports, one earlier upload without a
+        response is sent again before its planned retry. Sending several uploads at once would show
+        that they come from the same device. A delay that the collector has requested still applies.
+        A temporarily refused report still waits for its planned time.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
@@ -64,9 +63,8 @@ class Disclosure:
             send, except reports that wait for their window to end.
 
         Raises:
-            TypeError: if ``strict``, and ``timeout_s`` is not a number. Unless ``strict``, such a
+            TypeError: if ``strict``, and ``timeout_s`` is not a number. Without ``strict``, such a
                 value counts as 0.
-
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")
@@ -89,7 +87,7 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """The latest problem with clock, ledger or uploads, and what to do; None if there is none.
+        """The latest problem with clock, ledger or uploads, with advice; None without a problem.
 
         >>> telemetry.problem is None
         True
@@ -127,12 +125,11 @@ class Disclosure:
         []
 
         Args:
-            language: a language for which the SDK or the registry has sentences.
+            language: a language of the SDK or the registry.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this object is closed.
             LanguageError: if there are no sentences in the language.
-
         """
         from client_sdk.labels import Labeler  # noqa: PLC0415 takes 13 ms
 
@@ -144,7 +141,7 @@ class Disclosure:
         return Labeler(packed, self._registry).label(entries, say)
 
     def statement(self, language: str = ENGLISH) -> str:
-        """Return a Markdown page for users: the questions, their reasons, and what they can reveal.
+        """Return a Markdown page for users: the metrics, their reasons, and what they can reveal.
 
         ``hearsay-estimator plan --statement`` prints the same page.
 
@@ -152,11 +149,10 @@ class Disclosure:
         '# What acme asks, and what it can learn'
 
         Args:
-            language: a language for which the SDK or the registry has sentences.
+            language: a language of the SDK or the registry.
 
         Raises:
             LanguageError: if there are no sentences in the language.
-
         """
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 takes 3 ms
 
@@ -187,36 +183,39 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        Every answer that the app passed to `record` with the user's consent is in `history`, still
-        waits, repeats an answer of the same window (``ALREADY_RECORDED``), or is counted here.
+        This method counts each answer to `record` with the user's consent, unless the answer is in
+        `history`, still waits, or repeats an answer of the same window (``ALREADY_RECORDED``).
         Answers are counted by the result of the call: ``out_of_budget``, ``not_asked``,
         ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is killed, its counts of
         the last minute are lost.
 
         Two counts cover only this process, because data on the device must not reveal a mistake:
-        ``unknown`` counts calls for questions that the registry does not define, and ``invalid``
-        counts answers that the question does not allow, for which a random answer was reported.
 
-        Reports are dropped for these reasons: ``queue_full``; ``no_longer_asked`` (a new registry
-        arrived before the report was sent); ``stopped`` (the collector has stopped the question for
-        all devices); ``too_late`` (the report was refused temporarily until its window closed);
-        ``unanswered`` (the report was sent repeatedly, even after its window closed); ``rejected``
-        (the collector rejected the whole upload); and the codes of refusals that were final or were
-        repeated too often.
+        * ``unknown``: calls for metrics that the registry does not define.
+        * ``invalid``: answers outside the metric's domain. A random answer was reported instead.
+
+        Reports are dropped for these reasons:
+
+        * ``queue_full``.
+        * ``no_longer_asked``: a new registry arrived before the report was sent.
+        * ``stopped``: the collector has stopped the metric for all devices.
+        * ``too_late``: the report was refused temporarily until its window closed.
+        * ``unanswered``: the report was sent repeatedly, even after its window closed.
+        * ``rejected``: the collector rejected the whole upload.
+        * The codes of refusals that were final or were repeated too often.
 
         >>> telemetry.dropped()
         {}
 
         Raises:
             LedgerError: if the ledger cannot be read, or this object is closed.
-
         """
         process = self._processes.current
         lost: dict[str, int] = self._ask(process.losses.dropped, empty={})
         return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger. If it is missing and the user does not consent, return ``empty``."""
+        """Read the ledger. Without a ledger and without consent, return ``empty``."""
         if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
         return self._run(work, timeout_s, begin=READ)

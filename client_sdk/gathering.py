@@ -1,7 +1,4 @@
-"""The methods of `Telemetry` for counts, for days of use, and for answers from functions.
-
-Answers that the app passes to `Telemetry.record` do not pass through this module.
-"""
+"""The methods of `Telemetry` for counts, days of use, and answers from functions."""
 
 from __future__ import annotations
 
@@ -45,17 +42,17 @@ class Gathering(Disclosure):
     def count(self, metric: str, by: int = 1) -> Recorded:
         """Add to the current window's count. The sum is reported after the window has ended.
 
-        The count is kept in memory and lost when the process ends, unless the registry sets
-        ``persist``. A persistent count is stored in the ledger's file until it is reported, and
-        several processes add to the same sum.
+        The count is kept in memory and lost when the process ends. With ``persist`` in the
+        registry, the count is stored in the ledger's file until it is reported, and all processes
+        share the sum.
 
         >>> telemetry.count("taps", 3)
         <Recorded.COUNTED: 'counted'>
 
         Args:
             metric: the name of a metric of kind ``count``.
-            by: the number to add, at least 0; the sum is capped at the metric's ``max``. A value
-                that is not a whole number is replaced by a random one, as in `record`.
+            by: the number to add, at least 0. The sum is capped at the metric's ``max``. A random
+                number replaces a value that is not a whole number, as in `record`.
 
         Returns:
             ``COUNTED``, or the reason why nothing was counted, within 100 ms. After ``BUSY``, the
@@ -65,7 +62,6 @@ class Gathering(Disclosure):
             UnknownMetricError: if ``strict``, and the registry defines no such metric.
             OutsideDomainError: if ``strict``, and the metric is not a count, or ``by`` is not a
                 whole number.
-
         """
         if self._strict and (mistake := self._mistake(metric, by, "count")):
             del by
@@ -112,25 +108,26 @@ class Gathering(Disclosure):
         return self._recorder.in_time(definition, work)
 
     def provide(self, metric: str, function: Callable[[], object]) -> None:
-        """Call a function for the answer to a question, once in each window that needs an answer.
+        """Call a function for the answer to a metric, once in each window that needs an answer.
 
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. If the app runs in several
         processes, only one of them calls its function. The function runs in a separate thread. Its
-        return value is handled like an answer to `record`. The report is sent within a minute;
-        during the first seven seconds, even a `flush` does not send it.
+        return value is handled like an answer to `record`. The report is sent within a minute.
+        During the first seven seconds, even a `flush` does not send it.
 
-        The report is sent at the same instant whatever the function does. If the function returns
-        None, raises an exception, or takes more than 5 s, the SDK reports "no answer" if the
-        question has ``fill_in``, and otherwise a random answer. Only the type of an exception is
-        logged. Without consent, and after `forget` or `close`, no function is called and nothing is
-        recorded.
+        The report is sent at the same instant whatever the function does. The function fails if it
+        returns None, raises an exception, or takes more than 5 s. The SDK then reports "no answer"
+        for a metric with ``fill_in``, and otherwise a random answer. Only the type of an exception
+        is logged. Without consent, and after `forget` or `close`, no function is called and nothing
+        is recorded.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 
         Args:
             metric: the metric's name.
-            function: returns the true answer. A later call for the same metric replaces it.
+            function: returns the true answer. A later call for the same metric replaces the
+                function.
 
         Returns:
             None, as soon as the function has returned or no call is due. The wait is at most 100
@@ -138,7 +135,6 @@ class Gathering(Disclosure):
 
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.
-
         """
         if self._strict and not isinstance(mistake := self._named(metric, "record"), Metric):
             raise mistake

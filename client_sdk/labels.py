@@ -1,4 +1,4 @@
-"""Describes reports in words, with the help of the registries that define their questions."""
+"""Describes reports in words, with the help of stored registries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the question of a report in stored registries, of which it reads as few as possible."""
+    """Finds the metric of a report in stored registries. It reads as few registries as possible."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
         """Take the ledger's compressed registries, a registry to search first, and an app name."""
@@ -28,7 +28,7 @@ class Labeler:
             self._learn(registry)
 
     def label(self, entries: Iterable[Entry], say: Sentences) -> list[Entry]:
-        """Return the entries with their labels; for unknown questions, the label is the symbol."""
+        """Return the entries with their labels; for unknown metrics, the label is the symbol."""
         return [entry._replace(label=self._label(entry, say)) for entry in entries]
 
     def sentences(self, language: str = ENGLISH) -> Sentences:
@@ -43,7 +43,7 @@ class Labeler:
         return sentences_in(language, {}) if self.latest is None else self.latest.sentences(language)
 
     def metric(self, entry: HistoryEntry | PendingReport) -> Metric | None:
-        """Return the question of an entry; None if no stored registry defines it."""
+        """Return the metric of an entry; None if no stored registry defines it."""
         key = entry.metric, entry.edition
         while key not in self._metrics and self.read():
             pass
@@ -75,8 +75,8 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Describe a reported symbol in words: name the answers that make this symbol most likely.
+    """Describe a reported symbol by its most likely answers, in words.
 
-    The words reveal nothing about the true answer beyond what the report itself reveals.
+    The words reveal no more about the true answer than the report.
     """
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

@@ -33,17 +33,16 @@ if TYPE_CHECKING:
     from client_sdk.sending.helper import Helper
 
 REQUEST_DEADLINE_S = 0.3
-"""How long an exiting program waits for a request in progress. It does not wait for uploads that
-are due later. If a request takes longer, the same upload is sent again, with the same id, when the
-program next runs."""
+"""How long, in seconds, an exiting program waits for a request in progress. After a longer request,
+the next run sends the same upload again, with the same id."""
 
 LEDGER_DEADLINE_S = 1.0
-"""How long an exiting program then waits for the ledger to store the answers in memory, and to
-close. Only a hanging disk takes this long."""
+"""How long, in seconds, an exiting program then waits for the ledger to store answers and to close.
+Only a hanging disk takes this long."""
 
 
 class Process:
-    """The ledger thread and the uploader of one process. Each starts when it gets its first job."""
+    """The ledger thread and the uploader of one process. The first job starts them."""
 
     def __init__(self, ledger_thread: LedgerThread, uploader: Uploader) -> None:
         """Start without losses, mistakes or a provider."""
@@ -56,11 +55,10 @@ class Process:
 
 
 class Processes:
-    """Creates the `Process` of the current process when it is first needed.
+    """Creates the `Process` of the current process on first use.
 
-    Threads refer to this object and not to the `Telemetry`, so that a `Telemetry` that the app no
-    longer uses can be garbage-collected.
-
+    Threads refer to this object and not to the `Telemetry`, so that an unused `Telemetry` can be
+    garbage-collected.
     """
 
     def __init__(  # noqa: PLR0913 what each process needs
@@ -88,7 +86,7 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """The objects of this process. A child could inherit a locked lock, so there is none."""
+        """The objects of this process, without a lock: a child could inherit a locked lock."""
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 
@@ -99,7 +97,7 @@ class Processes:
         return process is not None and process.is_finished
 
     def end(self) -> None:
-        """Make this process's threads end after their current work, without waiting for them."""
+        """End this process's threads after their current work, without waiting for them."""
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
             # Assume that a helper is needed until the thread's final job has read the ledger.
@@ -112,7 +110,7 @@ class Processes:
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:
-        """End this process's threads; wait briefly for a request in progress and for the ledger."""
+        """End this process's threads. Wait briefly for a request in progress and for the ledger."""
         self.end()
         process = self._by_process.get(forks.this_process())
         if process is not None:
@@ -120,7 +118,7 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish at the program's exit; leave the waiting reports to a helper if there is one."""
+        """Finish at the program's exit. If there is a helper, leave the waiting reports to it."""
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()
@@ -158,11 +156,10 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the object that calls ``on_budget``; None if the app has passed no such function.
+    """Return the object that calls ``on_budget``; None without such a function.
 
     Raises:
         TypeError, ValueError: if the fractions are invalid.
-
     """
     if on_budget is None:
         return None
@@ -181,11 +178,10 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     *,
     allow_plain_http: bool,
 ) -> Helper | None:
-    """Return the helper that sends reports after the program's exit; None if the app wants none.
+    """Return the helper that sends reports after the program's exit; None without a helper.
 
     Raises:
         ValueError: if the sender is neither "thread" nor "process", or is "process" without a file.
-
     """
     if sender == "thread":
         return None
@@ -199,7 +195,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
 
 
 class Exiting(Protocol):
-    """An object that has work to do before the interpreter exits."""
+    """An object with work to do before the interpreter exits."""
 
     def exit(self) -> None:
         """Do the work before the exit, and return quickly."""
@@ -215,7 +211,7 @@ def register_exit(thing: Exiting) -> None:
 
 
 def keep(thing: Exiting) -> None:
-    """Keep an object alive until the interpreter exits, even if nothing else refers to it."""
+    """Keep an object alive until the interpreter exits."""
     _kept.add(thing)
 
 

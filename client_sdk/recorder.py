@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
 RECORD_DEADLINE_S = 0.06
-"""How long `Recorder.record` waits for the disk. After that, the answer waits in memory. The app is
-promised a result within 100 ms; the difference is a margin for a busy processor."""
+"""How long, in seconds, `Recorder.record` waits for the disk. Afterwards, the answer waits in
+memory. The app is promised a result within 100 ms; the difference is a margin for a busy processor.
+"""
 
 SECRET_DEADLINE_S = 0.08
-"""How long the first permanent answer of a process waits for the device's secret. This is almost
-all of the promised 100 ms, because the answer is lost without the secret."""
+"""How long, in seconds, the first permanent answer of a process waits for the device's secret. This
+is almost all of the promised 100 ms, because the answer is lost without the secret."""
 
 
 class Recorder:
@@ -44,7 +45,7 @@ class Recorder:
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret; raise a `LedgerError` if it cannot be read in time."""
+        """Return the device's secret. Raise a `LedgerError` if it cannot be read in time."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
@@ -105,7 +106,7 @@ class Recorder:
     def _conclude_late(
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
-        """In the ledger thread, note the outcome of an answer for which `record` did not wait."""
+        """In the ledger thread, note the outcome of an answer after `record` stopped waiting."""
         recorded = result.recorded if isinstance(result, LedgerError) else result
         self._announce(process, definition, departure, recorded)
         process.uploader.go_on()

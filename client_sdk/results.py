@@ -29,11 +29,11 @@ class Recorded(StrEnum):
     """The report would have exceeded a ceiling of the budget. It was not queued."""
 
     NOT_ASKED = "not_asked"
-    """This device was not selected to answer this question in this window. The selection is made
-    when the window begins."""
+    """This device was not selected to answer this metric in this window. The selection is made when
+    the window begins."""
 
     STOPPED = "stopped"
-    """The collector has stopped this question for all devices. It is no longer asked."""
+    """The collector has stopped this metric for all devices."""
 
     NO_CONSENT = "no_consent"
     """The user has not agreed, or has opted out. Nothing was recorded."""
@@ -42,26 +42,23 @@ class Recorded(StrEnum):
     """The environment or the machine suppresses telemetry. Nothing was recorded."""
 
     EXPIRED = "expired"
-    """The question has expired: the window begins after the question's last day."""
+    """The metric has expired: the window begins after the metric's last day."""
 
     UNKNOWN = "unknown"
-    """The registry defines no question with this name, or the question needs another method.
-    Nothing was recorded. A ``strict`` `Telemetry` raises an error instead.
-    """
+    """The registry defines no metric with this name, or the metric needs another method. Nothing
+    was recorded. A ``strict`` `Telemetry` raises an error instead."""
 
     WAITING = "waiting"
     """The ledger did not respond in time. The perturbed answer waits in memory, and is recorded as
-    soon as the ledger responds, unless the process ends first. You need not do anything.
-    """
+    soon as the ledger responds, unless the process ends first."""
 
     BUSY = "busy"
-    """The ledger did not respond in time, and the answer could not wait in memory: too many jobs
-    already wait, or the device's secret must be read first. A count may have been increased anyway.
-    It is safe to record an answer again later in the window.
-    """
+    """The ledger did not respond in time, and the answer could not wait in memory. Either too many
+    jobs already wait, or the device's secret must be read first. A count may have been increased
+    anyway. It is safe to record an answer again later in the window."""
 
     UNAVAILABLE = "unavailable"
-    """The ledger cannot be used; ``Telemetry.problem`` says why, and what to do."""
+    """The ledger cannot be used. ``Telemetry.problem`` contains the reason and advice."""
 
     CLOSED = "closed"
     """This ``Telemetry`` is closed."""
@@ -91,12 +88,11 @@ class FlushOutcome(StrEnum):
     """The collector has counted all reports that waited."""
 
     NOTHING_WAITING = "nothing_waiting"
-    """No report waited, except reports that are sent only after their window has ended."""
+    """No report waited, except reports that wait for their window to end."""
 
     NOT_DUE = "not_due"
-    """The remaining reports are due later: the collector requested a delay, two uploads must not be
-    sent together, or a provided function may still return the answer.
-    """
+    """The remaining reports are due later. Either the collector requested a delay, or two uploads
+    must not be sent together, or a provided function may still return the answer."""
 
     OFFLINE = "offline"
     """The collector did not respond. The reports are sent again later. ``problem`` says more."""
@@ -132,24 +128,22 @@ class Flushed(NamedTuple):
 
     Attributes:
         outcome: how the flush ended.
-        due_s: the time of the next attempt in Unix seconds, if a report has to wait for it;
-            otherwise None.
-
+        due_s: the Unix time of the next attempt, if a report waits for it; otherwise None.
     """
 
     outcome: FlushOutcome
     due_s: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether no report is left to send, except after the end of its window."""
+        """Whether no report is left to send, except reports that wait for their window to end."""
         return self.outcome in (FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING)
 
 
 class LedgerError(HearsayError):
-    """The ledger cannot be used. The message says why and what to do, and contains no answer."""
+    """The ledger cannot be used. The message contains the reason and advice, but no answer."""
 
     recorded: ClassVar[Recorded] = Recorded.UNAVAILABLE
-    """The outcome of a call that records an answer and fails with this error."""
+    """The outcome of a recording call that fails with this error."""
 
 
 class ClockError(LedgerError):
@@ -209,11 +203,9 @@ class PendingReport(NamedTuple):
         window: the report's window.
         symbol: the number of the perturbed answer, counted from 0.
         why: why the report waits.
-        next_s: the time of the next attempt in Unix seconds; None if it is made as soon as the app
-            runs.
-        until_s: the time in Unix seconds after which no collector accepts the report.
+        next_s: the Unix time of the next attempt; None if the next run of the app makes it.
+        until_s: the Unix time after which no collector accepts the report.
         label: the perturbed answer, in words.
-
     """
 
     metric: str
@@ -227,13 +219,12 @@ class PendingReport(NamedTuple):
 
 
 class LatestProblem(NamedTuple):
-    """The latest problem with an upload or the clock, found by any of the app's processes.
+    """The latest problem with an upload or the clock in any of the app's processes.
 
     Attributes:
         sentence: the problem and its solution.
-        at_s: the Unix time of the problem, or up to an hour earlier, because the ledger stores its
-            time once an hour.
-
+        at_s: the Unix time of the problem, or up to an hour earlier. The ledger stores its time
+            once an hour.
     """
 
     sentence: str
@@ -252,18 +243,17 @@ class BudgetStatus(NamedTuple):
         window: the current budget window.
         window_spent: the cost of all reports made within this window.
         window_left: the amount that may still be spent within this window.
-        window_ceiling: the maximum that may be spent within a window.
+        window_ceiling: the maximum for a window.
         lifetime_spent: the cost of all reports ever made on this device.
         lifetime_left: the amount that this device may still spend.
-        lifetime_ceiling: the maximum that this device may ever spend.
+        lifetime_ceiling: the maximum for the device's lifetime.
         month: the current calendar month (UTC).
         month_spent: the cost of all reports made within this month.
-        month_ceiling: the maximum that may be spent within a month; None if there is no maximum.
-        windows_left: how many more windows the lifetime ceiling can pay for if every question is
-            answered in each window; None if no question costs anything.
-        ends: the first window in which the lifetime ceiling does not pay for every question; None
-            if no question costs anything, or if this window lies after the last valid date.
-
+        month_ceiling: the maximum for a month; None without a maximum.
+        windows_left: how many more windows the lifetime ceiling can pay for if the device answers
+            every metric; None if no metric costs anything.
+        ends: the first window in which the lifetime ceiling does not pay for every metric; None if
+            no metric costs anything, or if this window lies after the last valid date.
     """
 
     window: str
@@ -281,15 +271,15 @@ class BudgetStatus(NamedTuple):
 
 
 WARN_AT = (0.8, 0.95)
-"""The fractions of the lifetime ceiling at which the app is called by default. At 0.8, there is
-time left for a release that asks fewer questions. At 0.95, the device will soon stop reporting."""
+"""The default fractions of the lifetime ceiling at which the app is called. At 0.8, there is time
+left for a release with fewer metrics. At 0.95, the device will soon stop reporting."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
 """A callback that gets the reached fraction of the lifetime budget, and the budget's status."""
 
 
 def warn(message: str, *arguments: object) -> None:
-    """Log a warning, unless no handler is configured; suppress all errors of the app's logging.
+    """Log a warning if a handler is configured. Suppress all errors of the app's logging.
 
     Without a handler, Python would print the warning on standard error, in front of users.
     """
@@ -313,7 +303,8 @@ class Suppression(Enum):
 SUPPRESSED: Final = Suppression.SUPPRESSED
 
 Consent = bool | frozenset[str] | Suppression
-"""The user's consent: True covers every question, False none. A set of purposes is never empty."""
+"""The user's consent: True covers every metric, False covers none. A set of purposes is never
+empty."""
 
 
 class Rule(StrEnum):
@@ -349,10 +340,9 @@ class Decision(NamedTuple):
         rule: the rule that led to the decision.
         by: the variable or file that the rule found, or the day of the user's choice; empty if
             undecided.
-        withheld: the names of the questions that the user has not agreed to. Nothing is recorded
-            for them. Their waiting reports are dropped, unless the question is ``undecided``.
-        undecided: the names of the questions that `client_sdk.consent.ask` would ask about.
-
+        withheld: the names of the metrics that the user has not agreed to. Nothing is recorded for
+            them. Their waiting reports are dropped, unless the metric is ``undecided``.
+        undecided: the names of the metrics that `client_sdk.consent.ask` would ask about.
     """
 
     consent: Consent
@@ -363,5 +353,5 @@ class Decision(NamedTuple):
 
     @property
     def declined(self) -> frozenset[str]:
-        """The questions that the user has refused while agreeing to others."""
+        """The metrics that the user has refused while agreeing to others."""
         return self.withheld.difference(self.undecided)

@@ -1,7 +1,6 @@
 """Reads a model that ships with an app, and predicts with it on the device.
 
-The device encodes and scales features exactly as the estimator did when it learned the model.
-Nothing is recorded or sent.
+The device encodes and scales features exactly like the estimator. Nothing is recorded or sent.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ LABELS: Final = {"boolean": True, "number": False}
 
 
 class ShippedModelError(HearsayError):
-    """The file of a model cannot be used. The message says why, and what to do."""
+    """The file of a model cannot be used. The message contains the reason and advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,14 @@ class ShippedModel:
     """The data that an app needs to predict: the intercept and the weights of each feature.
 
     Attributes:
-        name: the metric from whose reports the model was learned.
+        name: the metric that trained the model.
         intercept: the constant term of the weighted sum.
-        norm: the maximum length of the vector of scaled features. A longer vector is shortened to
-            this length. None if the values of each feature are grouped into cells.
+        norm: the maximum norm of the vector of scaled features. Longer vectors are shortened. None
+            if the values of each feature are grouped into cells.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate or, if ``norm`` is None, one per cell.
         is_of_yes_and_no: whether the label is yes or no. If so, the weighted sum is the log-odds of
             yes; otherwise, it is the predicted number.
-
     """
 
     name: str
@@ -63,7 +61,6 @@ class ShippedModel:
 
         Raises:
             ShippedModelError: if the file cannot be read or is not a model.
-
         """
         try:
             return cls.from_document(json.loads(Path(path).read_bytes(), parse_float=Decimal))
@@ -126,7 +123,6 @@ class ShippedModel:
         Raises:
             OutsideDomainError: if a feature is missing or is outside its domain. The error contains
                 no value.
-
         """
         try:
             places = [each.place(features[each.name]) for each in self.features]

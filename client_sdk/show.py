@@ -60,11 +60,10 @@ class LedgerView(NamedTuple):
         spent: the epsilon of all reports ever made, rounded up.
         budget: what is spent and what remains under each ceiling; None before the first answer.
         dropped: how many reports were dropped, by reason.
-        stopped: the metric and the edition of each question that the collector has stopped.
-        problem: the latest problem; None if there is none.
+        stopped: the metric and the edition of each metric that the collector has stopped.
+        problem: the latest problem; None without a problem.
         say: the sentences in the reader's language.
-        evidence: a sentence on how much one report reveals; empty if no report was sent.
-
+        evidence: a sentence about what one report reveals; empty if no report was sent.
     """
 
     history: list[HistoryEntry]
@@ -126,7 +125,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 
 
 def _problem(problem: LatestProblem | None, say: Sentences) -> LatestProblem | None:
-    """Return a problem; if it is a refusal, translate it into the reader's language."""
+    """Return a problem. If it is a refusal, translate it into the reader's language."""
     sentence = "" if problem is None else problem.sentence
     refusal = next((each for each in Refusal if sentence.endswith(each.sentence)), None)
     if problem is None or refusal is None:
@@ -146,8 +145,7 @@ def as_text(view: LedgerView, folder: str) -> Iterator[str]:
 
     Args:
         view: the ledger.
-        folder: the ledger's data directory, for the hint that says how to show everything.
-
+        folder: the ledger's data directory, for the hint about showing everything.
     """
     say = view.say
     yield from _history(view, view.history[-SHOWN:])
@@ -176,7 +174,7 @@ def _is_trial(budget: BudgetStatus | None) -> bool:
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
-    """Yield a table of sent reports, and a sentence on how much one report reveals."""
+    """Yield a table of sent reports, and a sentence about what one report reveals."""
     say = view.say
     if not entries:
         yield say("show.erased" if view.may_be_erased else "history.nothing")
@@ -321,9 +319,8 @@ def open_copy(path: Path) -> sqlite3.Connection:
     """Copy the ledger at an absolute path into memory without changing the file; open the copy.
 
     Raises:
-        LedgerError: if there is no such file, or it is not a valid ledger.
+        LedgerError: if the file is missing, or is not a valid ledger.
         sqlite3.Error: if the file cannot be read.
-
     """
     if not ledger_file.exists(path):
         is_of_node = any(path.parent.glob("state.[0-9]*"))  # typescript/src/file.ts uses these names

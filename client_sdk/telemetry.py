@@ -35,11 +35,14 @@ _SYSTEM_COINS = SystemCoins()
 class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
-    A `Telemetry` never crashes the app or blocks it for long: `record` returns within 100 ms,
-    `flush` within its timeout, and both return an outcome instead of raising errors. Unless it is
-    ``strict``, a wrong metric name or an invalid answer raises no error; only methods that act for
-    the user, such as `forget`, raise a `LedgerError` if they fail. Any thread may use the object.
-    After a fork, both parent and child may use it, and several processes may share a ``data_dir``.
+    A `Telemetry` never crashes the app or blocks it for long. `record` returns within 100 ms, and
+    `flush` within its timeout. Both return an outcome instead of raising errors. Unless it is
+    ``strict``, a wrong metric name or an invalid answer raises no error. Only methods that act for
+    the user, such as `forget`, raise a `LedgerError` if they fail.
+
+    Any thread may use the object. After a fork, both parent and child may use it, and several
+    processes may share a ``data_dir``.
+
     Without consent, nothing is recorded, stored or sent. A helper process of an earlier program
     (see ``sender``) ends, but its last request may still arrive.
 
@@ -84,26 +87,26 @@ class Telemetry(Gathering, Consenting):
         Args:
             registry: the app's registry, or the path of its file.
             collector: the collector's URL.
-            data_dir: a directory on a local file system that only this app uses. It is created if
-                it is missing, and the ledger's file is stored in it. If None, everything stays in
+            data_dir: a directory on a local file system that only this app uses. The SDK creates
+                the directory and stores the ledger's file in it. If None, everything stays in
                 memory: the budget lasts as long as this object, and a child process has no ledger.
-            consent: the user's consent. True covers every question, and False covers none. A set of
-                purposes, such as ``{"usage"}``, covers each question whose ``consent`` purposes in
-                the registry are all in the set; a question without a purpose needs True. Waiting
+            consent: the user's consent. True covers every metric, and False covers none. A set of
+                purposes, such as ``{"usage"}``, covers each metric whose ``consent`` purposes in
+                the registry are all in the set. A metric without a purpose needs True. Waiting
                 reports that a set does not cover are dropped, even if ``consent`` is extended
-                later. A decision of `client_sdk.consent.ask` or ``current`` can be passed instead;
-                only these two functions read the environment and the user's stored choice.
+                later. A decision of `client_sdk.consent.ask` or ``current`` can be passed instead.
+                Only these two functions read the environment and the user's stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness. Only tests replace it, together with ``transport``.
             upload_key: the secret that the collector requires. It is the same on every device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow it
-                only within your own network, because anyone on the path can read and answer the
-                uploads.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow
+                this only within your own network, because anyone on the path can read and answer
+                the uploads.
             transport: an object that replaces HTTP and sends uploads, without ``upload_key``. Its
-                ``post(body)`` returns a `client_sdk.Reply`, or None if there is no response.
+                ``post(body)`` returns a `client_sdk.Reply`, or None without a response.
             on_budget: called soon after a fraction of the lifetime budget has been spent. Its
                 arguments are the fraction and a `BudgetStatus`. It is called once per fraction and
-                process, in the thread that sends uploads, which wait until it returns. Its errors
+                process, in the thread that sends uploads. Uploads wait until it returns. Its errors
                 are logged.
             warn_at: the fractions at which ``on_budget`` is called.
             sender: what sends the reports that still wait when the program exits. With
@@ -113,7 +116,8 @@ class Telemetry(Gathering, Consenting):
                 unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
                 error. For tests only, because an error that users see would hint at the answer.
-            trial: whether to ask every question, send immediately, and print each answer on stderr.
+            trial: whether to answer every metric, send immediately, and print each answer on
+                stderr.
 
         Raises:
             RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
@@ -129,7 +133,6 @@ class Telemetry(Gathering, Consenting):
                 None nor a path; if ``consent`` is neither a bool nor a set of strings; if
                 ``warn_at`` is not a list of numbers; if ``upload_key`` is neither None nor a
                 string; or if ``trial`` is a true value other than True.
-
         """
         folder = app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
@@ -175,8 +178,8 @@ class Telemetry(Gathering, Consenting):
         Args:
             metric: the metric's name.
             value: the true answer. It is discarded when this call returns, and never reaches a
-                disk, a log or an error. If it is outside the metric's domain, a random answer is
-                reported and charged instead, because a missing report would reveal the mistake.
+                disk, a log or an error. For an answer outside the metric's domain, a random answer
+                is reported and charged instead, because a missing report would reveal the mistake.
 
         Returns:
             The outcome of the answer, within 100 ms.
@@ -184,7 +187,6 @@ class Telemetry(Gathering, Consenting):
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.
             OutsideDomainError: if ``strict``, and the answer is outside the metric's domain.
-
         """
         started_s = time.monotonic()
         if self._strict and (mistake := self._mistake(metric, value)):
@@ -214,9 +216,9 @@ class Telemetry(Gathering, Consenting):
         )
 
     async def arecord(self, metric: str, value: object) -> Recorded:
-        """Record an answer as `record` does, but in a thread, so that the event loop does not wait.
+        """Record an answer like `record`, but in a thread, so that the event loop does not wait.
 
-        If no thread can be started, for example while the program ends, the event loop does wait.
+        If no thread can be started, for example while the program ends, the event loop waits.
 
         >>> asyncio.run(telemetry.arecord("dark_mode", True))
         <Recorded.QUEUED: 'queued'>
@@ -234,7 +236,7 @@ class Telemetry(Gathering, Consenting):
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Call `record`, but return its error, which would keep the answer in memory if raised."""
+        """Call `record`, but return its error. A raised error would keep the answer in memory."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:
@@ -253,7 +255,7 @@ class Telemetry(Gathering, Consenting):
         return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the named metric, or an error without the name, which may in fact be an answer."""
+        """Return the metric, or an error without the name, which may in fact be an answer."""
         definition: Metric | None = None
         with contextlib.suppress(Exception):  # an app may pass any object, even one whose hash raises an error
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
@@ -269,7 +271,7 @@ class Telemetry(Gathering, Consenting):
     def _mistake(
         self, metric: object, answer: object, call: str = "record"
     ) -> UnknownMetricError | OutsideDomainError | None:
-        """Return the error that tells a developer what is wrong with a call; None if it is fine."""
+        """Return an error for a developer's mistake in a call; None without a mistake."""
         definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return definition

@@ -39,7 +39,6 @@ class TelemetryCommands:
         data_dir: the same as for `client_sdk.consent.current`.
         variable: the same as for `client_sdk.consent.current`.
         language: the language of the commands' output.
-
     """
 
     registry: Registry | str | Path
@@ -124,7 +123,7 @@ class TelemetryCommands:
         return decision
 
     def _problem(self) -> LedgerError | None:
-        """Return why nothing is recorded although the user agrees; None if there is no problem."""
+        """Return why nothing is recorded although the user agrees; None without a problem."""
         from client_sdk import show  # noqa: PLC0415 20 ms
 
         path, _ = self._paths()

@@ -50,16 +50,13 @@ class FakeClock:
 
     Attributes:
         now: the current instant.
-
     """
 
     def __init__(self, now: datetime = SUMMER) -> None:
         """Start at an instant with a time zone.
 
         Raises:
-            ValueError: if ``now`` has no time zone, because the instant would then depend on the
-                machine.
-
+            ValueError: if ``now`` has no time zone. The instant would then depend on the machine.
         """
         if now.tzinfo is None:
             raise ValueError("now must have a time zone, such as datetime(2026, 7, 1, 12, tzinfo=UTC)")
@@ -79,8 +76,7 @@ class KeptUploads:
 
     Attributes:
         bodies: the bytes of every upload, in the order of sending.
-        is_online: whether uploads are acknowledged, as if a collector counted every report.
-
+        is_online: whether uploads are acknowledged, like by a collector that counts every report.
     """
 
     def __init__(self) -> None:
@@ -90,7 +86,7 @@ class KeptUploads:
 
     @property
     def reports(self) -> list[Report]:
-        """Every report that would have been sent, perturbed as a collector would get it."""
+        """Every report in the uploads, perturbed as a collector would get it."""
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
@@ -104,9 +100,9 @@ class KeptUploads:
 class SeededCoins(PrfCoins):
     """Coins that are the same in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
-    A `Telemetry` without a ``transport`` refuses these coins. Permanent answers do not depend on
-    these coins, and neither do the questions and windows that ``sample`` and ``pace`` select. They
-    depend on the ledger's secret, which is always random.
+    A `Telemetry` without a ``transport`` refuses these coins. Permanent answers, and the metrics
+    and windows that ``sample`` and ``pace`` select, do not depend on these coins. They depend on
+    the ledger's secret, which is always random.
     """
 
     __slots__ = ()
@@ -127,7 +123,7 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers. Which one occurs depends on chance, calendar and machine."""
+"""The outcomes of accepted answers. Chance, calendar and machine decide which one occurs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,8 +165,7 @@ class Answers(list[Answer]):
     """The answers that were recorded within `answers`, in order.
 
     Attributes:
-        uploads: the uploads that would have been sent.
-
+        uploads: the uploads in memory.
     """
 
     def __init__(self) -> None:
@@ -183,20 +178,18 @@ class Answers(list[Answer]):
 def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is created within the context keeps its ledger and its uploads in memory,
-    unless it is given a transport. It is ``strict``, so that an answer outside its domain raises an
-    error and is not collected. `Telemetry.provide` calls its function immediately, in the caller's
-    thread; the return value is collected, and exceptions are raised.
+    A `Telemetry` that is created within the context is ``strict``, so that an answer outside its
+    domain raises an error and is not collected. Without a transport, it keeps its ledger and its
+    uploads in memory. `Telemetry.provide` calls its function immediately, in the caller's thread;
+    the return value is collected, and exceptions are raised.
 
     Args:
-        consent: the decision of `client_sdk.consent` within the context, regardless of the
-            environment and the stored choice. If None, these two decide.
+        consent: the decision of `client_sdk.consent` within the context. None means that the
+            environment and the stored choice decide.
 
     Raises:
         RuntimeError: on `record`, `count` or `active` within the context, if the `Telemetry` could
-            reach a collector. An app can therefore not use this to collect true answers in
-            production.
-
+            reach a collector. Apps can therefore not collect true answers in production.
     """
     recorded = Answers()
     decide = decisions.decide
@@ -214,7 +207,7 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 
 
 def call_due(telemetry: Telemetry) -> None:
-    """Call the functions given to `Telemetry.provide` that are due by the device's clock.
+    """Call the functions of `Telemetry.provide` that are due by the device's clock.
 
     When this function returns, the answers are in the ledger. Their reports are sent within a
     minute by the device's clock.
@@ -225,7 +218,7 @@ def call_due(telemetry: Telemetry) -> None:
 
 
 def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], object]) -> None:
-    """Replace `Telemetry.provide`: call the function as if its question were due."""
+    """Replace `Telemetry.provide`: call the function immediately."""
     telemetry.record(metric, function())
 
 

@@ -1,7 +1,7 @@
 """Runs a trial of an app, which prints each step of an answer on standard error.
 
-Trials are for developers. No other part of the SDK shows true answers. A trial prints them on
-standard error only, never through ``logging``, which may write to a file or to another machine.
+Trials are for developers. No other part of the SDK shows true answers. A trial prints true answers
+on standard error only, never through ``logging``, which may write to a file or to another machine.
 """
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ VARIABLE: Final = "HEARSAY_TRIAL"
 """If this environment variable is 1, the collector may be on another machine."""
 
 ANSWER_S: Final = 5.0
-"""How many seconds `Trial.record` and `Trial.flush` wait for the collector's response."""
+"""How long, in seconds, `Trial.record` and `Trial.flush` wait for the collector's response."""
 
 START_S = 10.0
-"""For how many seconds after its start a device tries to reach a collector, which may still be
-starting."""
+"""How long, in seconds, a device tries to reach a collector that may still be starting."""
 
 AGAIN_S: Final = 0.2
 
@@ -49,13 +48,13 @@ _UNKNOWN: Final = (Refusal.UNKNOWN_METRIC.sentence, Refusal.UNKNOWN_EDITION.sent
 _SERVE: Final = "start `hearsay-collector serve --trial` with this registry"
 
 _NOTHING: Final = object()
-"""A value that is outside the domain of every question."""
+"""A value outside the domain of every metric."""
 
 
 class Trial(Gathering, Consenting):
     """The methods of a `client_sdk.Telemetry` in a trial, which send at once and print each step.
 
-    In the method resolution order, this class comes before `Telemetry`, whose methods it calls. The
+    In the method resolution order, this class comes before `Telemetry`, and calls its methods. The
     ledger is in a separate folder, and only the trial's collector counts the reports.
     """
 
@@ -126,11 +125,11 @@ class Trial(Gathering, Consenting):
         return recorded
 
     def count(self, metric: str, by: int = 1) -> Recorded:
-        """Report the number immediately, as if the window ended with the first call."""
+        """Report the number immediately, without waiting for the window's end."""
         return self._reported(metric, by, "count") or super().count(metric, by)
 
     def active(self, metric: str) -> Recorded:
-        """Report one day of use immediately, as if the window ended with the first call."""
+        """Report one day of use immediately, without waiting for the window's end."""
         return self._reported(metric, 1, "active") or super().active(metric)
 
     def provide(self, metric: str, function: Callable[[], object]) -> None:
@@ -175,7 +174,7 @@ class Trial(Gathering, Consenting):
             _say(self.problem)
 
     def _reported(self, metric: str, by: int, call: str) -> Recorded | None:
-        """Record a number as an answer, and return the outcome; None if it cannot be recorded."""
+        """Record a number as an answer and return the outcome; None if it cannot be recorded."""
         return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
 
     def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long a check of the budget waits for the ledger. If the ledger does not respond in time, this
-check is skipped."""
+"""How long, in seconds, a check of the budget waits for the ledger before it is skipped."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
@@ -38,12 +37,11 @@ class BudgetWatch:
     """Calls the app when the spent budget reaches a fraction, once per fraction and process."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Store the app's callback, and the fractions of the lifetime budget at which to call it.
+        """Store the app's callback and the fractions of the lifetime budget.
 
         Raises:
             TypeError: if a fraction is not a number.
             ValueError: if a fraction is not above 0 or is above 1.
-
         """
         self._budget = registry.budget
         self._registry = registry
@@ -54,7 +52,7 @@ class BudgetWatch:
     def look(self, ledger_thread: LedgerThread) -> None:
         """Call the app's callback for each fraction reached since the last check.
 
-        This runs in the thread that sends uploads, so the app does not wait for it.
+        This runs in the thread that sends uploads. The app does not wait for it.
         """
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)

@@ -1,8 +1,8 @@
-"""Decides what a device must do at a given time, which the caller passes.
+"""Decides what a device must do at a given time.
 
 The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
-carries them out. A *slot* is a charge that the device makes when a window begins, whether or not
-the app records an answer.
+carries out the decisions. A *slot* is a charge that the device makes when a window begins, with or
+without an answer.
 """
 
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""Some reports, such as those of counts, wait until their window has ended. Each such report is
-sent at a random time in the following six hours, so that not all devices send at once. The
-collector accepts reports until three days after the window's end."""
+"""The period, in seconds, for sending reports that wait for the end of their window. Each report is
+sent at a random time in this period, so that not all devices send at once. The collector accepts
+reports until three days after the window's end."""
 
 
 class Phase(Enum):
@@ -30,7 +30,7 @@ class Phase(Enum):
 
 
 class EndedCount(NamedTuple):
-    """A count whose window has ended; ``answer`` is the number to report."""
+    """A count of an ended window; ``answer`` is the number to report."""
 
     definition: Metric
     window: Window
@@ -41,9 +41,8 @@ class Due(NamedTuple):
     """The work that a device must do at an instant.
 
     Attributes:
-        windows: the current windows in which the device pays for slots, in the order of payment.
-        next_s: the Unix time when more work will be due; None if no more work will be due.
-
+        windows: the current windows with slots, in the order of payment.
+        next_s: the Unix time of the next work; None without further work.
     """
 
     windows: tuple[Window, ...]
@@ -54,11 +53,10 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     """Return the work that is due at an instant.
 
     Args:
-        registry: the questions.
+        registry: the metrics.
         instant_s: the ledger's time, in Unix seconds. It follows the device's clock, but never goes
             back.
-        releases: the Unix times at which held-back reports will be sent.
-
+        releases: the Unix times for sending held-back reports.
     """
     metrics = registry.metrics.values()
     begin = {metric.window for metric in metrics if has_slots(registry, metric)}
@@ -83,5 +81,5 @@ def phase(window: Window, instant_s: float) -> Phase:
 
 
 def release_s(window: Window, coins: Coins) -> int:
-    """Return a random time (Unix seconds) to send a report that waits for its window's end."""
+    """Return a random Unix time for sending a report that waits for its window's end."""
     return window.ends_at + coins.below(RELEASE_SPREAD_S)

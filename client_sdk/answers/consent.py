@@ -1,7 +1,7 @@
 """The user's consent, which covers everything, nothing, or some purposes.
 
-A set of purposes covers a question if it contains all of the question's purposes. A question
-without a purpose is covered only if the user has agreed to everything.
+A set of purposes covers a metric if it contains all purposes of the metric. Only full consent
+covers a metric without a purpose.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ def consent_of(value: object) -> Consent:
     Raises:
         TypeError: if ``value`` is neither a bool, nor a set of strings, nor a decision. A single
             string is refused, too, because it would be read as a set of letters.
-
     """
     if isinstance(value, Decision):
         return value.consent
@@ -38,27 +37,27 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether a consent covers a metric; ``metric`` is None if no registry defines it."""
+    """Whether a consent covers a metric; None is a metric that no registry defines."""
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Map each question that has purposes to one text, which lists its purposes."""
+    """Map each metric with purposes to one text that lists its purposes."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
 class Agreement:
-    """The user's consent, and the purposes of all questions with data in the ledger.
+    """The user's consent, and the purposes of all metrics with data in the ledger.
 
-    ``groups`` maps each question to its purposes. Only reports with equal purposes share an upload.
-    The SDK records nothing new for ``withheld`` questions, and deletes the waiting reports and
-    counts of ``declined`` questions.
+    ``groups`` maps each metric to its purposes. Only reports with equal purposes share an upload.
+    The SDK records nothing new for ``withheld`` metrics, and deletes the waiting reports and counts
+    of ``declined`` metrics.
     """
 
     def __init__(self, registry: Registry) -> None:
-        """Take the questions from the registry."""
+        """Take the metrics from the registry."""
         self.consent: Consent = True
         self.withheld = self.declined = frozenset[str]()
         self.groups = groups_of(registry.metrics)
@@ -66,25 +65,24 @@ class Agreement:
         self._former: dict[str, Metric | None] = {}
 
     def take(self, decided: object) -> None:
-        """Store the consent that the app has passed, which `consent_of` checks."""
+        """Store the consent that the app has passed, after `consent_of` has checked it."""
         self.consent = consent_of(decided)
         self.withheld = decided.withheld if isinstance(decided, Decision) else frozenset()
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether a consent covers the question with this name; None means the current consent."""
+        """Whether a consent covers a metric; None means the current consent."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
     def takes(self, name: str) -> bool:
-        """Whether new answers to the question with this name may be recorded."""
+        """Whether new answers to a metric may be recorded."""
         return name not in self.withheld and self.is_covered(name)
 
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a charge or report; None if the device may no longer ask it.
+        """Return the metric of a charge or report; None if the device no longer answers the metric.
 
-        ``edition`` may be the edition of another stratum: the device's stratum when the window
-        began.
+        ``edition`` may be the edition of the device's earlier stratum, from when the window began.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
@@ -92,7 +90,7 @@ class Agreement:
         return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
-        """Look up the purposes of questions that only earlier registries define."""
+        """Look up the purposes of metrics that only earlier registries define."""
         unknown = registries.metrics(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)

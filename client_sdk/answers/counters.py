@@ -1,16 +1,17 @@
 """Adds up counts and days of use, and reports the sum when the window has ended.
 
-A *running count* is the sum so far in the current window. It is kept in memory, and is lost when
-its process ends. If the registry sets ``persist`` for the question, the running count is stored in
-the ledger's file instead, until the window has ended. The file then contains a true answer.
+A *running count* is the sum so far in the current window. It is kept in memory, and lost when its
+process ends. With ``persist`` in the registry, the running count is stored in the ledger's file
+until the window has ended. The file then contains a true answer.
 
-A *day of use* is a day on which the app was used. It is one row in the ledger's table of counts,
-which is deleted when no future report can include the day. In this row, the column ``window``
-contains the day. The column ``edition`` is empty, because later editions of the question count the
-day, too. A window's report says how many days of use there were in a period that ends with the
-window, such as the last 28 days. The device makes the report when the app first runs after the
-window, but only if the app was used within the window itself. A question with ``fill_in`` is
-reported for every window in which the app ran.
+A *day of use* is a day on which the app was used. It is one row in the ledger's table of counts.
+The column ``window`` contains the day. The column ``edition`` is empty, because later editions of
+the metric count the day, too. The row is deleted when no future report can include the day.
+
+A window's report contains the number of days of use in a period that ends with the window, such as
+the last 28 days. The device makes the report when the app first runs after the window, but only if
+the app was used within the window. A metric with ``fill_in`` is reported for every window in which
+the app ran.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ if TYPE_CHECKING:
 
 
 class RunningCounts:
-    """The counts that one process keeps in memory."""
+    """The counts in the memory of one process."""
 
     def __init__(self) -> None:
         """Start without counts."""
         self._counts: dict[tuple[object, str, str], int] = {}
 
     def add(self, definition: Metric, window: Window, by: int) -> None:
-        """Add to a window's count, up to the metric's ``max``; a child process has its own count.
+        """Add to a window's count, up to the metric's ``max``. A child process has its own count.
 
-        Only the ledger thread calls this. There is no lock, because a child process could inherit
-        it in a locked state.
+        Only the ledger thread calls this. A lock would be unsafe, because a child process could
+        inherit a locked lock.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
@@ -59,12 +60,12 @@ class RunningCounts:
         self._counts.clear()
 
     def keep(self, is_covered: Callable[[str], bool]) -> None:
-        """Forget the counts of questions that are not covered by the user's consent."""
+        """Forget the counts of metrics that the user's consent does not cover."""
         for key in [key for key in list(self._counts) if not is_covered(key[1])]:
             del self._counts[key]
 
     def ended(self, registry: Registry, instant_s: float) -> list[EndedCount]:
-        """Return the counts of windows that have ended."""
+        """Return the counts of ended windows."""
         this = forks.this_process()
         own = [
             (name, Window.parse(text), count)
@@ -78,7 +79,7 @@ class RunningCounts:
         ]
 
     def drop(self, ended: EndedCount) -> None:
-        """Forget the count of a window that has ended."""
+        """Forget the count of an ended window."""
         self._counts.pop((forks.this_process(), ended.definition.name, ended.window.text), None)
 
 
@@ -127,7 +128,7 @@ def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant
 
 
 def forget_ended_persistent(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Delete the counts of ended windows from the ledger's file; return whether there were any."""
+    """Delete the counts of ended windows from the ledger's file; return whether any existed."""
     rows = [row[:3] for row in _ended_rows(connection, instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", rows)
     return bool(rows)
@@ -211,7 +212,7 @@ def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: floa
 
 
 def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> bool:
-    """Delete the days of use that no future report can include; return whether there were any."""
+    """Delete the days of use that no future report can include; return whether any existed."""
     rows = connection.execute("SELECT metric, window FROM counts WHERE edition = ?", (NO_EDITION,)).fetchall()
     over = [row for row in rows if _is_over(registry.metrics.get(row[0]), Window.parse(row[1]), instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = '' AND window = ?", over)
@@ -219,12 +220,12 @@ def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: f
 
 
 def number_of(days: Iterable[date], last: date, period: int) -> int:
-    """Return how many of the days are among the ``period`` days that end with ``last``."""
+    """Return how many days are among the ``period`` days up to ``last``."""
     return sum(0 <= (last - day).days < period for day in days)
 
 
 def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> Iterator[EndedCount]:
-    """Yield the number of days of use for each ended window that still needs a report."""
+    """Yield the number of days of use for each ended window without a report."""
     for definition in registry.metrics.values():
         if definition.kind.call == "active":
             days = _days(connection, definition)
@@ -235,7 +236,7 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield unreported windows that have a day of use or a "no answer" report."""
+    """Yield unreported windows with a day of use or a "no answer" report."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # if the device has changed its stratum, the "no answer" reports keep the former edition
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
@@ -259,7 +260,7 @@ def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
 
 
 def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
-    """Return the windows for which a metric's report still says "no answer"."""
+    """Return the windows with a "no answer" report of a metric."""
     query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
     return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
 

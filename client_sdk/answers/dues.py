@@ -1,17 +1,17 @@
 """Does the work that is due because time has passed, such as charges for new windows.
 
-A *slot* is a charge that the device makes when a window begins, whether or not the app records an
-answer. If the registry defines a fill for the metric, the same transaction also queues a report
-that says "no answer". Counts are reported when their window has ended.
+A *slot* is a charge that the device makes when a window begins, with or without an answer. If the
+metric has a fill, the same transaction also queues a report that says "no answer". Counts are
+reported after their window has ended.
 
-Metrics with a fill follow one rule: whether or not the app records an answer, the device sends a
-report. Precisely, the rule compares two devices, of which only one records an answer. Both get the
-same registries in the same order, and their apps run and read the clock at the same times. Their
-reports then have the same metric, edition, window and earliest sending time.
+A device sends the same reports for metrics with a fill, whether or not the app records an answer.
+Consider two devices with the same registries in the same order, whose apps run and read the clock
+at the same times. Only one device records an answer. The reports of both devices have the same
+metric, edition, window and earliest sending time.
 
-The rule is true because no decision depends on an answer. The charge and the "no answer" report
-exist before any answer is recorded. An answer can only replace the symbol in the waiting report.
-New registries, clock changes and opting out therefore affect the same reports on both devices.
+No decision depends on an answer. The charge and the "no answer" report exist before any answer is
+recorded. An answer can only replace the symbol in the waiting report. New registries, clock changes
+and opting out therefore affect the same reports on both devices.
 """
 
 from __future__ import annotations
@@ -46,15 +46,14 @@ class Dues:
     Attributes:
         looks_ahead: whether any metric is charged when its window begins.
         adds_up: whether any metric is a count or a number of days of use.
-        counts: the counts that are kept in memory.
+        counts: the counts in memory.
         counting: adds to counts, and reports them.
-        has_leftovers: whether counts were deleted from the ledger's file. If so, the file's
-            write-ahead log may still contain them, and must be emptied.
-
+        has_leftovers: whether counts were deleted from the ledger's file. The write-ahead log may
+            still contain these counts, and must be emptied.
     """
 
     def __init__(self, registry: Registry, agreement: Agreement, randomize: RandomizeNow) -> None:
-        """Take the questions and the ceilings from the registry."""
+        """Take the metrics and the ceilings from the registry."""
         metrics = registry.metrics.values()
         self.looks_ahead = any(calendar.has_slots(registry, metric) for metric in metrics)
         self.adds_up = any(metric.kind.call != "record" for metric in metrics)
@@ -96,12 +95,10 @@ def fill_in(
 
     Args:
         connection: the ledger, within a write transaction of the caller.
-        asked: takes the metric name, edition and window of a slot. It returns the metric, or None
-            if the device no longer asks it.
+        asked: returns the metric for a slot's metric name, edition and window; None if the device
+            no longer answers the metric.
         coins: the source of randomness.
-        randomize: randomizes an answer to a metric; it is called with the answer that stands for
-            "no answer".
-
+        randomize: randomizes an answer to a metric; here, always the fill's answer.
     """
     for key in open_slots(connection):
         definition = asked(*key)
@@ -113,13 +110,13 @@ def fill_in(
 
 
 def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
-    """Return the keys of charges that have no report."""
+    """Return the keys of charges without a report."""
     query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
     return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
 
 
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Mark a charge as having a waiting report that says "no answer"."""
+    """Mark a charge: its waiting report says "no answer"."""
     charges.set_slot(connection, key, Slot.FILLED)
 
 
@@ -131,7 +128,7 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count reports with a release time whose questions are no longer asked."""
+    """Drop and count held-back reports of metrics that the device no longer answers."""
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

@@ -1,9 +1,9 @@
 """Mistakes in an app's calls to the SDK, and how the SDK limits their effects.
 
-An answer that is not among the question's possible answers is replaced by a random one. A call with
-an undefined name has no effect. Neither mistake raises an error, because a crashed app or a missing
-report would hint at the answer. For the same reason, mistakes are counted only in memory: the data
-on disk must not depend on whether an answer was valid.
+A random answer replaces an invalid answer. A call with an undefined name has no effect. Neither
+mistake raises an error, because a crashed app or a missing report would hint at the answer.
+Mistakes are counted only in memory, because the data on disk must not depend on whether an answer
+was valid.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Mistakes:
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return the result of ``read``; if the answer that it reads is invalid, return ``draw()``.
+        """Return the result of ``read``, or of ``draw`` if ``read`` finds an invalid answer.
 
-        ``draw`` chooses a random value among all that ``read`` can return.
+        ``draw`` chooses a random value among all possible results of ``read``.
         """
         with contextlib.suppress(OutsideDomainError):
             return read()
@@ -46,18 +46,18 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Count a call for an undefined metric or with the wrong method, and return its result."""
+        """Count a call for an undefined metric or with the wrong method, and return the result."""
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 
     @property
     def counts(self) -> Counter[str]:
-        """The number of times each mistake occurred."""
+        """The number of times that each mistake occurred."""
         with self._lock:
             return self._counts.copy()
 
     def clear(self) -> None:
-        """Forget all counts, because the user has opted out."""
+        """Forget all counts after the user has opted out."""
         with self._lock:
             self._counts.clear()
 

@@ -1,8 +1,8 @@
-"""Decides which questions this device answers in a window, according to the budget's strategy.
+"""Decides which metrics this device answers in a window, according to the budget's strategy.
 
 The decision depends on the calendar, the ledger and the device's secret, but never on an answer.
-The device pays for a selected question when its window begins, whether or not the app records an
-answer. Therefore neither a missing report nor the spent budget reveals anything about answers.
+The device pays for a selected metric when its window begins, with or without an answer. Therefore
+neither a missing report nor the spent budget reveals anything about answers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""The precision of a random fraction from 0 to 1, in bits. A float has the same precision."""
+"""The precision of a random fraction from 0 to 1, in bits, like that of a float."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The end of the last valid window. The SDK rejects a clock that shows this instant or later."""
+"""The end of the last valid window, in Unix seconds. The SDK rejects later clocks."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
@@ -51,19 +51,17 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge the questions that this device answers in a window, once for each window.
+    """Charge the metrics that this device answers in a window, once for each window.
 
     Args:
         connection: the ledger, within a write transaction of the caller.
-        registry: the questions and the ceilings.
+        registry: the metrics and the ceilings.
         secret: the device's secret.
         window: the window that has begun.
-        instant_s: the current Unix time. The charges count towards the day and month that contain
-            it.
-        is_covered: gets a question's name, and returns whether the user has agreed to the question.
-            If not, the question is not charged, and no other question replaces it. Otherwise, users
-            who often change their consent would answer more questions than others.
-
+        instant_s: the current Unix time, which determines the day and month of the charges.
+        is_covered: returns whether the user has agreed to a metric. Metrics without consent are
+            neither charged nor replaced. Otherwise, users who often change their consent would
+            answer more metrics than others.
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
         return
@@ -78,7 +76,7 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
 
 
 def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, secret: bytes) -> list[Metric]:
-    """Return the metrics that are charged when this window begins, in the order of payment."""
+    """Return the metrics to charge when this window begins, in the order of payment."""
     metrics = [
         metric
         for metric in registry.metrics.values()
@@ -94,7 +92,7 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Choose ``answers`` different metrics; the secret and the window determine which ones."""
+    """Return ``answers`` different metrics, chosen by the secret and the window."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
@@ -103,11 +101,11 @@ def _is_paced(
 ) -> bool:
     """Whether the device participates in this window.
 
-    All windows until the last question expires are divided into blocks, called strata here. There
-    are as many strata as windows that the remaining budget can pay for. For instance, if 40 weeks
-    are left and the budget pays for 4 of them, each stratum has 10 weeks. The device answers in one
-    random window of each stratum. The length of a stratum is computed when it begins. If the device
-    was off for some windows, less was spent, and the following strata are shorter.
+    All windows until the last metric expires are divided into *strata*. The number of strata is the
+    number of windows that the remaining budget can pay for. For example, if 40 weeks are left and
+    the budget pays for 4 of them, each stratum has 10 weeks. The device answers in one random
+    window of each stratum. The length of a stratum is computed at its beginning. If the device was
+    off for some windows, less was spent, and the following strata are shorter.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -130,9 +128,8 @@ def _stratum_length(
 ) -> int | None:
     """Return how many windows a stratum has; None if the budget cannot pay for one more window.
 
-    The exact length is the cost of all remaining windows, divided by the remaining budget. It is
-    rounded randomly, so that the average is exact: 2.3 becomes 3 with probability 0.3, and
-    otherwise 2.
+    The exact length is the cost of all remaining windows, divided by the remaining budget. The
+    length is rounded randomly without bias: 2.3 becomes 3 with probability 0.3, and otherwise 2.
     """
     left_nanos = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
     window_nanos = sum(metric.epsilon_nanos for metric in metrics)
@@ -147,7 +144,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when the window ``windows`` steps later starts; `NEVER_S` if that is invalid."""
+    """Return the start of the window ``windows`` steps later; `NEVER_S` if invalid."""
     try:
         return later(window, windows).starts_at
     except WindowError:

@@ -1,11 +1,13 @@
 """Derives pseudo-random choices (*coins*) from the device's secret and from labels.
 
-The labels say what the coins are for, such as a window and a question. Equal labels give equal
-coins. First, a key is derived: the HMAC-SHA-256 of all labels, keyed with the device's secret. Each
-label is preceded by its length, so that different lists of labels, such as ("ab", "c") and ("a",
-"bc"), give different keys. Coin number n = 0, 1, 2, … is then taken from the HMAC-SHA-256 of n,
-keyed with the derived key. HKDF expands a key in a similar way (RFC 5869, section 2.3), but with a
-shorter counter.
+The labels name the purpose of the coins, such as a window and a metric. Equal labels give equal
+coins. Coins are derived in two steps:
+
+* The key is the HMAC-SHA-256 of all labels, keyed with the device's secret. Each label is preceded
+  by its length, so that ("ab", "c") and ("a", "bc") give different keys.
+* Coin number n = 0, 1, 2, … is taken from the HMAC-SHA-256 of n, keyed with this key.
+
+HKDF expands a key in a similar way, but with a shorter counter (RFC 5869, section 2.3).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ SCHEME = "hearsay prf 1"
 """The first label of all pseudo-random coins. A new version of this scheme gets a new label."""
 
 PARTICIPATION = "participation"
-"""The label of the coins that choose the windows and the questions that a device answers."""
+"""The label of the coins that choose the windows and metrics of a device."""
 
 _WORD_BYTES = 8
 

@@ -1,16 +1,19 @@
-"""Calls the app's functions that return answers to questions, once in each window.
+"""Calls the app's functions that return answers, once in each window.
 
 Only the calendar decides when a function is called: after a window has begun, or when the program
-starts within a window. Before the call, one transaction *claims* the window, so that no other
-process calls its function for this window. The same transaction charges the budget and queues a
-*placeholder*: a report that says "no answer" if the question has a fill (``fill_in`` in the
-registry), and otherwise a random answer. Therefore the report is sent at the same time whatever the
-function does, even if it ends the process.
+starts within a window. Before the call, one transaction does three things:
 
-The function's return value is randomized immediately. A second transaction then replaces the symbol
-in the placeholder. This transaction takes place `CALL_S` seconds after the claim, or when the
-program ends, even if the function has returned nothing. Therefore neither the ledger's file nor its
-timestamps reveal what the function did.
+* It *claims* the window, so that no other process calls its function for this window.
+* It charges the budget.
+* It queues a *placeholder*. With a fill (``fill_in`` in the registry), the placeholder says "no
+  answer". Otherwise, it contains a random answer.
+
+Therefore the report is sent at the same time whatever the function does, even if the function ends
+the process.
+
+The return value is randomized immediately. A second transaction puts the symbol into the
+placeholder. It takes place `CALL_S` seconds after the claim or when the program ends, even without
+a return value. Therefore neither the ledger's file nor its timestamps reveal what the function did.
 """
 
 from __future__ import annotations
@@ -45,34 +48,36 @@ if TYPE_CHECKING:
     import sqlite3
 
 CALL_S = 5.0
-"""How long a function may run before its return value is ignored. Reading a slow disk or a local
-database takes less time."""
+"""How long, in seconds, a function may run before its return value is ignored. Reading a slow disk
+or a local database takes less time."""
 
 HELD_S = CALL_S + 2.0
-"""How long a placeholder is held back, even from a flush, so that the answer can replace it."""
+"""How long, in seconds, a placeholder is held back, even from a flush."""
 
 CLAIM_S = 1.0
-"""How long `Provider.provide` waits for the transaction that claims the window. Opening a ledger
-takes 30 ms on an idle machine."""
+"""How long, in seconds, `Provider.provide` waits for the claim. Opening a ledger takes 30 ms on an
+idle machine."""
 
 PATIENCE_S = 0.1
-"""How long `Provider.provide` waits for the function to return, once the window is claimed."""
+"""How long, in seconds, `Provider.provide` waits for the function after the claim."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long the provider's thread waits for a transaction. The app waits only `CLAIM_S`."""
+"""How long, in seconds, the provider's thread waits for a transaction. The app waits only
+`CLAIM_S`."""
 
 LOOK_AGAIN_S = 60.0
-"""The pause before the next attempt if the ledger or the clock could not be used."""
+"""The pause, in seconds, before the next attempt if the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
-"""The thread reads the clock at least this often, because timeouts stop while a computer sleeps."""
+"""The longest pause, in seconds, between two readings of the clock. Timeouts stop while a computer
+sleeps."""
 
 _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
 
 
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """A call in progress; if ``is_over``, its return value is ignored."""
+    """A call in progress. If ``is_over``, the return value is ignored."""
 
     key: SlotKey
     until_s: float
@@ -83,13 +88,12 @@ class _Asked:
 
 @dataclass(slots=True, eq=False)
 class _Provided:
-    """A function that the app provides for a question, and when to call it.
+    """A function that the app provides for a metric, and when to call it.
 
     Attributes:
-        due_s: the Unix time before which no call is due.
-        look_s: the monotonic time at which the thread next checks whether a call is due.
+        due_s: the Unix time of the next call.
+        look_s: the monotonic time of the next check whether a call is due.
         is_running: whether the function still runs, perhaps since an earlier window.
-
     """
 
     definition: Metric
@@ -109,7 +113,7 @@ class _Provided:
 
     @property
     def is_settled(self) -> bool:
-        """Whether `provide` can stop waiting: the function has returned, or no call was due."""
+        """Whether the function has returned, or no call was due."""
         return self.call is None or self.call.has_returned
 
 
@@ -126,10 +130,10 @@ class Provider:
         coins: Coins,
         leave: Callable[[float, float], None],
     ) -> None:
-        """Store the objects to use; the thread starts with the first call of `provide`.
+        """Store the objects to use. The first call of `provide` starts the thread.
 
-        After a claim, ``leave`` is called with two arguments: the seconds until the placeholder is
-        sent, and the current Unix time.
+        After a claim, ``leave`` gets the seconds until the placeholder is sent, and the current
+        Unix time.
         """
         self._ledger_thread = ledger_thread
         self._schedule = schedule
@@ -144,9 +148,9 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function in each window of its question; if a call is due now, wait for it.
+        """Call a function in each window of its metric; if a call is due now, wait for it.
 
-        Because of the wait, even a program that ends immediately afterwards can record its answer.
+        The wait allows a program to end immediately afterwards.
         """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))
@@ -215,7 +219,7 @@ class Provider:
                         each.look_s = time.monotonic() + LOOK_AGAIN_S
 
     def _look(self, each: _Provided) -> None:
-        """Call a function if its question is due and no other process has claimed the window."""
+        """Call a function if it is due and no other process has claimed the window."""
         definition = each.definition
         wait_s, key = LOOK_AGAIN_S, None
         if not self._schedule.agreement.takes(definition.name):
@@ -237,14 +241,14 @@ class Provider:
             self._changed.notify_all()
 
     def _start(self, each: _Provided, call: _Asked) -> None:
-        """Call a function in a separate thread, if one can be started."""
+        """Call a function in a new thread, if a thread can be started."""
         run = partial(self._run, each, each.function, call)
         with contextlib.suppress(RuntimeError):  # out of memory
             threading.Thread(target=run, name="hearsay-provided", daemon=True).start()
             each.is_running = True
 
     def _claim(self, definition: Metric, clock_s: float) -> SlotKey | None:
-        """Charge and queue a placeholder report; return its key, or None if no call is due."""
+        """Charge and queue a placeholder; return its key, or None if no call is due."""
         leaves_in_s = jitter(HELD_S, SPREAD_S)
         work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
         key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)
@@ -269,7 +273,7 @@ class Provider:
         return key
 
     def _run(self, each: _Provided, function: Callable[[], object], call: _Asked) -> None:
-        """Call a function, and store the randomized form of its return value."""
+        """Call a function, and randomize and store its return value."""
         randomized: Randomized | None = None
         try:
             randomized = self._randomized(each.definition, function, call)
@@ -338,5 +342,5 @@ class Provider:
 
 
 def _none(definition: Metric) -> Callable[[Coins], Any]:
-    """Return the function that draws the input for "no answer": the fill, or a random input."""
+    """Return a function that draws the input for "no answer": the fill, or a random input."""
     return definition.draw if definition.fill is None else partial(definition.encode, definition.fill.answer)

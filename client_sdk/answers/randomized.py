@@ -1,18 +1,18 @@
 """The randomized form of a true answer: a symbol to send, or a permanent answer.
 
-A *permanent answer* is a randomized answer that replaces the true one in all later windows. Each
-report randomizes the permanent answer again. The permanent answer is chosen pseudo-randomly from
-the true answer, the question's edition and the device's secret, so it is the same each time. While
-these three stay the same, the permanent epsilon limits what all reports together reveal. A new
-edition, or a new secret after opting out and in again, adds a further privacy loss. The sum never
-exceeds the lifetime ceiling, because every report is charged.
+A *permanent answer* is a randomized answer that replaces the true answer in all later windows. Each
+report randomizes the permanent answer again. Three things determine the permanent answer: the true
+answer, the metric's edition and the device's secret. While all three stay the same, the permanent
+epsilon limits what all reports together reveal. A new edition, or a new secret after opting out and
+in again, adds a further privacy loss. The sum never exceeds the lifetime ceiling, because every
+report is charged.
 
 Different true answers have independent permanent answers. If a user's answer changes, an observer
-can learn over time which windows report the same permanent answer. What this reveals is limited
-only by the epsilon that is charged for each report.
+can learn over time which windows report the same permanent answer. Only the epsilon of each report
+limits what this reveals.
 
-The ledger receives only the permanent answer, never the true one. But its file contains the secret
-and the reports: someone who reads both can learn over time which answers occurred.
+The ledger receives only the permanent answer, never the true answer. But its file contains the
+secret and the reports. A reader of both can learn over time which answers occurred.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the permanent answer.
-        generation: the number of the secret that was used. The device's first secret has number 1.
-            If the user opts out and in again, the new secret has the next number.
-
+        generation: the number of the secret: 1 for the device's first secret. If the user opts out
+            and in again, the new secret has the next number.
     """
 
     symbol: int
@@ -49,7 +48,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """The symbol of a vector. It is valid in one window only: each window rotates vectors anew."""
+    """The symbol of a vector, valid in one window, because each window rotates vectors anew."""
 
     symbol: int
     window: Window
@@ -70,16 +69,15 @@ def symbol_of_window(
 def permanent_answer(
     definition: Metric, channel: Permanent, encode: Callable[[Coins], int], secret: Secret
 ) -> PermanentAnswer:
-    """Return the permanent answer to a question.
+    """Return the permanent answer to a metric.
 
     Args:
         definition: the metric.
-        channel: the metric's channel, which chooses the permanent answer and randomizes it again.
+        channel: the metric's channel.
         encode: returns the channel's input for the true answer. For an invalid answer, it draws an
-            input from the coins that it gets. These depend only on the question, its edition and
-            the secret, so all invalid answers of a device get the same input.
+            input from the given coins. These depend only on the metric, its edition and the secret.
+            Therefore all invalid answers of a device get the same input.
         secret: the device's secret.
-
     """
     labels = (definition.name, definition.edition)
     coins_for = partial(prf_coins.PrfCoins, secret.key)
@@ -88,7 +86,7 @@ def permanent_answer(
 
 
 def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> None:
-    """Raise `LedgerBusyError` if the device's secret is no longer the one that an answer used."""
+    """Raise `LedgerBusyError` if the device's secret has changed since an answer was randomized."""
     if secret_of(connection).generation != answer.generation:
         raise LedgerBusyError("the user opted out and in again meanwhile; record again")
 

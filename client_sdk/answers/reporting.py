@@ -1,7 +1,7 @@
 """Makes one report: checks that it is allowed, charges its cost, and queues it.
 
-The caller begins a transaction. The charge, its state and the report are written in this
-transaction, so that they become durable together or not at all.
+The caller's transaction contains the charge, its state and the report. They become durable together
+or not at all.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and one result for 
     held: bool = False,
     leaves_s: float = 0.0,
 ) -> Recorded:
-    """Charge and queue a window's report, or put the answer into its waiting "no answer" report.
+    """Charge and queue a window's report, or put the answer into a waiting "no answer" report.
 
-    The charge counts towards the day and the month that contain ``instant_s``. A report that is
-    ``held``, or whose metric has a fill, is sent after the window's end. Other reports are sent at
-    ``leaves_s`` (Unix seconds).
+    ``instant_s`` determines the day and the month of the charge. A report that is ``held``, or has
+    a metric with a fill, is sent after the window's end. Other reports are sent at ``leaves_s``
+    (Unix seconds).
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)

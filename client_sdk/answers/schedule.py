@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""Tells whether earlier registries left held-back reports, charges without reports, or counts."""
+"""A query: whether earlier registries left held-back reports, charges without reports, or counts.
+"""
 
 
 class Schedule:
-    """Records answers that the user has agreed to give, within a transaction of the ledger."""
+    """Records answers with the user's consent, within a transaction of the ledger."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
-        """Take the questions and the ceilings from the registry."""
+        """Take the metrics and the ceilings from the registry."""
         self.agreement = Agreement(registry)
         self.dues = Dues(registry, self.agreement, self._randomize_now)
         self._registry = registry
@@ -50,10 +51,10 @@ class Schedule:
             self.withdraw(connection, consent)
 
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
-        """Delete the data of all questions that the user does not agree to.
+        """Delete the data of all metrics that the user does not agree to.
 
-        If ``consent`` is None, use the current consent. The purposes of questions from earlier
-        registries are looked up, too, because purposes decide which reports may share an upload.
+        None means the current consent. The purposes of metrics from earlier registries are looked
+        up, too, because only reports with equal purposes may share an upload.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -80,9 +81,8 @@ class Schedule:
         """Return the randomized form of a true answer; ``encode`` returns the channel's input.
 
         ``read_secret`` is called only for a permanent answer, and only if this process does not
-        know the device's secret yet; it may raise a `LedgerError`. A vector is randomized for the
-        window that contains the result of ``clock`` or, if it is later, the ledger's last known
-        time.
+        know the device's secret yet. It may raise a `LedgerError`. A vector is randomized for the
+        window at the ``clock`` or at the ledger's last known time, whichever is later.
         """
         if definition.channel.turns:
             return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))
@@ -99,7 +99,7 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do all work that is due; then charge a report and queue it to be sent at ``leaves_s``."""
+        """Do all due work, then charge a report and queue it to be sent at ``leaves_s``."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.at(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
@@ -116,16 +116,15 @@ class Schedule:
         )
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do all work that is due; then add to the window's count, or store a day of use."""
+        """Do all due work, then add to the window's count, or store a day of use."""
         return self.dues.counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
-        """Do all work that is due; return the ledger's time, in Unix seconds.
+        """Do all due work; return the ledger's time, in Unix seconds.
 
         Raises:
             LedgerError: if the clock was set back too far, or the user has opted out in another
-                process. In these cases, nothing is changed.
-
+                process. Nothing is changed then.
         """
         secret = self.learn_secret(connection)
         self._name(connection)
@@ -139,7 +138,7 @@ class Schedule:
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
-        """Read the device's secret and remember it, so that later answers need not wait for it."""
+        """Read the device's secret and remember it for later answers."""
         try:
             secret = secret_of(connection)
         except LedgerError:
@@ -151,12 +150,12 @@ class Schedule:
         return secret
 
     def forget(self) -> None:
-        """Forget the secret and the counts of answers, because the user has opted out."""
+        """Forget the secret and the counts after the user has opted out."""
         self.dues.counts.clear()
         self._secret = None
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
-        """Return the Unix time when the next work will be due; None if there will be none."""
+        """Return the Unix time of the next due work; None without further work."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:

@@ -1,7 +1,7 @@
 """The commands of hearsay-client that do not read an app's ledger, such as ``check``.
 
 Apart from the self-test, the modules import only `client_sdk.protocol` and `client_sdk.consent`.
-The function of each command returns an `Outcome`, and prints nothing.
+Each command is a function that returns an `Outcome` and prints nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ class Outcome(NamedTuple):
     """The result of a command.
 
     Attributes:
-        text: the text for standard output, with its line breaks.
+        text: the text for standard output, with line breaks.
         problems: sentences for standard error; if there are any, the exit status is 1.
-
     """
 
     text: str = ""

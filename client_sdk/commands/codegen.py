@@ -1,6 +1,6 @@
-"""Writes a typed Python module with an object for each question (``hearsay-client codegen``).
+"""Writes a typed Python module with an object for each metric (``hearsay-client codegen``).
 
-Editors and type checkers then find misspelled questions and answers of the wrong type.
+Editors and type checkers can then find misspelled metrics and answers of the wrong type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
 CLASSES = {"record": "Metric", "count": "Count", "active": "Activity"}
-"""Maps each method of `Telemetry` that takes answers to the class that is generated for it."""
+"""Maps each recording method of `Telemetry` to the name of its generated class."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
 
@@ -78,7 +78,7 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""The first line of the first class in `_HEAD`. The type of the purposes is inserted before it."""
+"""The first line of the first class in `_HEAD`. The type of the purposes is inserted above."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:
@@ -86,7 +86,6 @@ def codegen(path: Path, output: Path | None) -> Outcome:
 
     Raises:
         RegistryError: if the registry cannot be used.
-
     """
     registry = Registry.read(path)
     text = module_of(registry)
@@ -114,7 +113,7 @@ def module_of(registry: Registry) -> str:
 
 
 def _purpose(registry: Registry) -> str:
-    """Return the definition of the type ``Purpose``; "" if no question has a purpose."""
+    """Return the definition of the type ``Purpose``; empty without purposes."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
     purpose = literals(purposes, "Literal[{}]", ", ")

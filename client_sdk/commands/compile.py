@@ -1,12 +1,12 @@
 """Compiles a registry to a module for browsers and Node (``hearsay-client compile``).
 
-The SDK in a browser neither reads TOML nor computes probabilities. Therefore the module contains
-the questions, and each mechanism's probabilities as exact integers. A registry is refused if it
-needs a feature that the target cannot provide. For example, permanent answers need a stored secret.
+The browser SDK neither reads TOML nor computes probabilities. The module contains the metrics, with
+each mechanism's probabilities as exact integers. A registry is refused if it needs a feature that
+the target cannot provide. For example, permanent answers need a stored secret.
 
 The module is JavaScript, with TypeScript declarations in a second file. Integers that may exceed
 2**53 (probabilities and charges) are written as decimal strings. The module imports only the
-mechanisms that its questions need, so that a bundler leaves out all others.
+mechanisms of its metrics, so that a bundler leaves out all others.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ MECHANISMS: Final = (
     "one-of",
     "pair-geometry",
 )
-"""The mechanisms that the SDK for browsers and Node can use."""
+"""The mechanisms of the SDK for browsers and Node."""
 
 SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """The key prefixes of the sentences that the SDK shows."""
 
 EVIDENCE: Final = "evidence"
-"""The key of the sentence that says how much a report reveals, for questions in the module."""
+"""The key of the sentence about what a report reveals, for metrics in the module."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence that replaces it for a sent report whose question the module lacks."""
+"""The key of the sentence about what a report reveals, for metrics missing in the module."""
 
 HOW: Final = "statement.how"
-"""The key of the sentence that explains randomization when users are asked for consent."""
+"""The key of the sentence about randomization in the request for consent."""
 
 TRIAL: Final = "only for a trial with `hearsay-collector serve --trial`; to ship, compile without --trial\n"
 
@@ -81,12 +81,11 @@ def compile_registry(
     """Write the module and its types, or compare them with the existing files.
 
     If ``output`` is None, return the module. If ``check``, compare, and write nothing. If
-    ``is_trial``, the module asks every question in every window, and prints each step. A trial
-    ignores the registry's ceilings and strategy, so they are no reason to refuse the registry.
+    ``is_trial``, the module answers every metric in every window, and prints each step. A trial
+    ignores the registry's ceilings and strategy, so they cannot cause a refusal.
 
     Raises:
         RegistryError: if the registry cannot be used.
-
     """
     registry = Registry.read(path)
     refused = refused_metrics(registry) if is_trial else refusals(registry, target)
@@ -128,7 +127,7 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
 
 
 def refused_metrics(registry: Registry) -> Iterator[str]:
-    """Yield a sentence for every question that the SDK for browsers and Node refuses."""
+    """Yield a sentence for every metric that the SDK for browsers and Node refuses."""
     for name, metric in registry.metrics.items():
         reason = refusal(metric)
         if reason is not None:
@@ -136,7 +135,7 @@ def refused_metrics(registry: Registry) -> Iterator[str]:
 
 
 def refusal(metric: Metric) -> str | None:
-    """Return why the SDK refuses a question, and what to do; None if it accepts the question."""
+    """Return why the SDK refuses a metric, and what to do; None if the SDK accepts the metric."""
     mechanism = metric.channel.name.removeprefix("permanent ")
     reasons = {
         metric.kind.browser_refusal: bool(metric.kind.browser_refusal),
@@ -202,12 +201,12 @@ def module_of(registry: Registry, target: str) -> str:
 
 
 def kinds_of(kind: Kind) -> tuple[str, ...]:
-    """Return the name of a kind and, for a pair of questions, the names of the two kinds."""
+    """Return the name of a kind and, for a pair, the names of its two kinds."""
     return (kind.name, *(part.name for part in kind.parts if part is not kind))
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return the module's content except its functions, without keys that have no value."""
+    """Return the module's content except functions, without empty keys."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,
@@ -224,7 +223,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences that the SDK shows to users in one language, by key."""
+    """Return the sentences for users in one language, by key."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
@@ -234,7 +233,7 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
-    """Return a question in the format that the SDK reads, without keys that have no value."""
+    """Return a metric in the format of the SDK, without empty keys."""
     parts = {
         "purpose": metric.purpose,
         "kind": metric.kind.name,

@@ -1,8 +1,7 @@
 """Prints a JSON Schema of metrics.toml for editors (``hearsay-client schema``).
 
-The schema describes what each table may contain, so that an editor (for example with the language
-server Taplo) shows mistakes while the author types. Rules that involve several tables or numbers
-are checked only by ``hearsay-client check``.
+With the schema, an editor shows mistakes while the author types, for example with the language
+server Taplo. Only ``hearsay-client check`` checks rules that involve several tables or numbers.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""The keys of all kinds of questions, by name. Kinds that share a key give it the same
-description."""
+"""The keys of all kinds of metrics, by name. Kinds that share a key describe it in the same way."""
 
 
 def schema() -> Outcome:
@@ -96,7 +94,7 @@ def _sentences() -> Schema:
 
 
 def _has(key: str, value: object) -> Schema:
-    """Return the schema that accepts exactly the tables in which ``key`` has this value."""
+    """Return the schema of the tables in which ``key`` has this value."""
     return {"properties": {key: {"const": value}}, "required": [key]}
 
 

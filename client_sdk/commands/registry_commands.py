@@ -1,9 +1,11 @@
-"""Parses the commands that do not read an app's ledger, and carries out the short ones.
+"""The commands that do not read an app's ledger.
 
-``hearsay-client check`` lists a registry's mistakes, and the reasons not to release it. ``init``
-writes a registry with three sample questions. ``release`` adds a registry to its history, so that
-collectors still count reports of older apps after a change. ``completion`` prints the script that
-lets a shell complete commands and options when the user presses Tab.
+* ``check`` lists a registry's mistakes, and the reasons not to release it.
+* ``init`` writes a registry with three sample metrics.
+* ``release`` adds a registry to its history, so that collectors still count reports of older apps.
+* ``completion`` prints a script with which a shell completes commands and options.
+
+This module parses all of them, and carries out the short ones.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 _REGISTRY = Path("metrics.toml")
 
 STARTER = Path(__file__).with_name("starter.toml")
-"""The registry with sample questions, which ``init`` writes."""
+"""The registry with sample metrics, which ``init`` writes."""
 
 _APP = '"acme-notes"'
 _LAST_DAY = "2027-12-31"
@@ -156,17 +158,16 @@ def _today() -> date:
 
 
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
-    """Return the mistakes of a registry or, if it has none, the reasons not to release it.
+    """Return the mistakes of a registry or, without mistakes, the reasons not to release it.
 
     Args:
-        path: the registry. The history next to it is read, too.
+        path: the registry. Its history is read, too.
         today: the day of the check.
-        against: the earlier registry to compare with, which `differences.read` can read. If None,
-            the registry is compared with the last release in the history, if there is one.
+        against: the earlier registry for comparison, in a form that `differences.read` reads. None
+            means the last release in the history, if there is one.
 
     Raises:
         RegistryError: if the earlier registry cannot be used.
-
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))
@@ -188,10 +189,9 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 
 
 def init(path: Path, app: str | None, today: date) -> Outcome:
-    """Write the registry with sample questions, unless the file exists.
+    """Write the registry with sample metrics, unless the file exists.
 
-    If ``app`` is not None, it replaces the sample name of the app. The questions expire at the end
-    of next year.
+    ``app`` replaces the sample name of the app. The metrics expire at the end of next year.
     """
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
@@ -212,9 +212,7 @@ def _write_new(path: Path, content: bytes) -> None:
     """Write a new file; delete it on failure, because it would block the next attempt.
 
     Raises:
-        OSError: if the file already exists, in which case it is not changed, or if it cannot be
-            written.
-
+        OSError: if the file already exists (it is not changed then) or cannot be written.
     """
     path.open("xb").close()
     try:
@@ -230,7 +228,7 @@ def words_of(commands: Mapping[str, argparse.ArgumentParser]) -> Words:
 
 
 def completion(shell: str, words: Words) -> Outcome:
-    """Return the script with which a shell completes commands, their options and file names."""
+    """Return a shell's script for completing commands, options and file names."""
     return Outcome(SHELLS[shell](words))
 
 
@@ -280,18 +278,17 @@ SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fis
 
 
 def release(path: Path, into: Path | None, day: date | None, today: date, *, only_checks: bool) -> Outcome:
-    """Add a registry to its history, unless a release with the same questions is already there.
+    """Add a registry to its history, unless a release with the same metrics is already there.
 
     Args:
         path: the registry.
         into: the history; None for the history next to the registry.
         day: the day of the release; None for today.
         today: the current day.
-        only_checks: whether to write nothing, and only check that the registry is in its history.
+        only_checks: whether to only check that the registry is in its history, and write nothing.
 
     Raises:
         RegistryError: if the registry or the history cannot be used.
-
     """
     registry = Registry.read(path)
     file = into or history.path_of(path)

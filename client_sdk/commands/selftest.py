@@ -1,7 +1,7 @@
 """Checks that this system and disk behave as the SDK requires (``hearsay-client selftest``).
 
-Every check uses the SDK's own code, as an app does, in a temporary folder, which is deleted
-afterwards. Nothing is sent. The self-test cannot check that a commit survives a power cut.
+Every check uses the SDK's own code in a temporary folder. Nothing is sent. The self-test cannot
+check that a commit survives a power cut.
 """
 
 from __future__ import annotations
@@ -38,34 +38,33 @@ from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorde
 APP: Final = "hearsay-selftest"
 
 PATIENCE_S: Final = 10.0
-"""How long a check waits for a process or a disk."""
+"""How long, in seconds, a check waits for a process or a disk."""
 
 AFFORDABLE: Final = 200
-"""The number of questions that the budget in the test registry can pay for."""
+"""The number of metrics that the test registry's budget can pay for."""
 
 EACH: Final = 60
-"""The number of reports that a process would write if it were not killed."""
+"""The number of reports that a process would write without being killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
-"""Each process is killed after it has acknowledged this many reports, while it writes the next."""
+"""The number of acknowledged reports after which a process is killed, while it writes the next."""
 
 LOOKS: Final = 100_000
-"""How many times the clock is read, in a few hundredths of a second."""
+"""The number of readings of the clock, in a few hundredths of a second."""
 
 SET_S: Final = 1.0
-"""How far the wall clock and the monotonic clock may drift apart during the check. Imprecise clocks
-and a busy processor cause smaller differences."""
+"""The largest drift, in seconds, between the wall clock and the monotonic clock during the check.
+Imprecise clocks and a busy processor cause smaller differences."""
 
 DESCRIPTORS: Final = 256
-"""The number of file descriptors that a child process examines, to find an inherited ledger. A
+"""The number of file descriptors that a child process examines to find an inherited ledger. A
 self-test opens only a dozen."""
 
 INSTANT_S: Final = 1_782_907_200.0
-"""The Unix time of all reports, 2026-07-01 at noon (UTC), so that all belong to one window."""
+"""The Unix time of all reports, 2026-07-01 at noon (UTC). All reports belong to one window."""
 
 FIRST_YEAR: Final = 2026
-"""The year in which this check was written. A correctly set clock shows this year or a later
-one."""
+"""The earliest year that a correct clock can show: the year in which this check was written."""
 
 MOUNTS: Final = Path("/proc/mounts")
 
@@ -89,9 +88,8 @@ def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # no
     """Run all checks; return a line for each, and a last line to paste into a bug report.
 
     Args:
-        data_dir: the folder whose disk is checked; None for the folder of temporary files.
+        data_dir: a folder on the disk to check; None for the folder of temporary files.
         clocks: the system's clocks.
-
     """
     try:
         folder = tempfile.TemporaryDirectory(prefix="hearsay-selftest-", dir=data_dir, ignore_cleanup_errors=True)
@@ -130,7 +128,7 @@ def _about(folder: Path) -> str:
 
 
 def _disk(folder: Path) -> str:
-    """Return the type of a folder's file system, if the system lists its mounts."""
+    """Return the type of a folder's file system, if known."""
     try:
         mounts = [line.split()[1:3] for line in MOUNTS.read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -161,7 +159,7 @@ def _check_clock(_: Path, clocks: Clocks) -> str:
 
 
 def _check_ledger(path: Path, _: Clocks) -> str:
-    """Charge questions up to the ceiling, and check that the charges were stored."""
+    """Charge metrics up to the ceiling, and check that the charges were stored."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, *(_record(ledger, number) for number in range(AFFORDABLE)))
         _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
@@ -269,7 +267,7 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
 
 @cache
 def _registry() -> Registry:
-    """Return a registry with more questions than its budget can pay for."""
+    """Return a registry with more metrics than its budget can pay for."""
     metrics = (
         f'[metric.m{number}]\npurpose = "p"\nkind = "boolean"\nepsilon = 1\n' for number in range(AFFORDABLE + 1)
     )
@@ -289,7 +287,7 @@ def _opened(path: Path) -> Iterator[LedgerThread]:
 
 
 def _record(ledger: LedgerThread, number: int) -> Recorded:
-    """Charge and queue the report of question ``number``, as `Telemetry.record` does."""
+    """Charge and queue the report of metric ``number``, like `Telemetry.record`."""
     definition = _registry().metric(f"m{number}")
 
     def work(connection: sqlite3.Connection) -> Recorded:
@@ -321,7 +319,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the stored inode number; None if the file system has no permanent inode numbers."""
+    """Return the stored inode number; None for a file system without permanent inode numbers."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
@@ -366,7 +364,7 @@ class _Child:
         raise _BrokenError("a child process ended too early")
 
     def kill(self) -> None:
-        """Kill the process if it still runs, as the system does when memory runs out."""
+        """Kill the process, like a system without memory."""
         self._process.kill()
         self._process.join(PATIENCE_S)
 
@@ -410,7 +408,7 @@ def hold(told: Connection, path: Path) -> None:
 
 
 def write(told: Connection, path: Path, numbers: range) -> None:
-    """In a child process, commit reports; send the number of each report once it is committed."""
+    """In a child process, commit reports. After each commit, send the report's number."""
     if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
         told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
         return

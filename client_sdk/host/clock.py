@@ -13,8 +13,7 @@ class Clock:
     """Asks the app for the time, in Unix seconds.
 
     Attributes:
-        problem: what is wrong with the clock, and what to do about it; None if nothing is wrong.
-
+        problem: the problem with the clock, with advice; None without a problem.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -42,8 +41,7 @@ class Clock:
 
         Raises:
             ClockError: if the app does not return a number, or returns a time that no collector
-                accepts. The error's message is also stored in ``problem``.
-
+                accepts. ``problem`` then contains the same message.
         """
         try:
             instant_s = self()
@@ -54,7 +52,7 @@ class Clock:
         return instant_s
 
     def instant_or_zero(self) -> float:
-        """Return the current instant; 0 if the clock is wrong, and ``problem`` then says why."""
+        """Return the current instant; 0 if the clock is wrong (see ``problem``)."""
         try:
             return self.instant()
         except ClockError:
@@ -62,7 +60,7 @@ class Clock:
 
 
 def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector accepts reports of the windows that contain this time."""
+    """Raise `ClockError` if no collector accepts reports of the windows at this time."""
     try:
         for kind in WindowKind:
             Window.parse(Window.at(kind, clock_s).text)

@@ -1,4 +1,4 @@
-"""Starts a Python process that outlives this one, and ensures that only one runs at a time."""
+"""Starts a Python process that outlives this one. Only one such process runs at a time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ job = json.load(sys.stdin)
 sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
-"""The new process gets its arguments on standard input, because other users can read command
-lines."""
+"""The new process gets its arguments on standard input, because other users can read command lines.
+"""
 
 _DIGITS, _BEHIND = 20, 1 << 20
 """The maximum number of digits of a process id, and the offset of the byte locked on Windows."""
@@ -33,7 +33,7 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python executable, which frozen programs and embedded Pythons lack."""
+    """Whether there is a Python executable. Frozen programs and embedded Pythons have none."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
@@ -41,7 +41,7 @@ def can_start() -> bool:
 def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
     """Run a module's ``main`` in a new process that holds the lock on a file while it runs.
 
-    This function does not wait for the process. It does nothing if another process holds the lock
+    This function does not wait for the process. It does nothing if another process holds the lock,
     or if no process can be started.
     """
     import subprocess  # noqa: PLC0415 takes 5 ms, and a program needs it only when it ends
@@ -72,7 +72,7 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
 
 
 def _options() -> list[str]:
-    """Return options that restrict the new Python to the import paths that this one uses."""
+    """Return options that restrict the new Python to the current import paths."""
     if sys.flags.isolated:
         return ["-I"]
     options = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
@@ -83,17 +83,16 @@ def _options() -> list[str]:
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
     """Lock a file; yield its descriptor, or None if another process holds the lock.
 
-    The lock is held until every process that has the descriptor has closed it or has ended.
+    The lock lasts until every process with the descriptor has closed it or has ended.
 
     Args:
-        path: the file, which is created if it is missing.
+        path: the file. A missing file is created.
         held: the descriptor if this process already has the lock; None otherwise.
-        is_named: whether the file contains this process's id while the lock is held, so that other
-            processes can end this process.
+        is_named: whether to write this process's id into the file, so that other processes can end
+            this process.
 
     Raises:
         OSError: if the file cannot be created.
-
     """
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600) if held is None else held
     try:
@@ -111,7 +110,7 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
 
 
 def _named(descriptor: int) -> int:
-    """Return the process id that a file contains; 0 if it contains none."""
+    """Return the process id in a file; 0 without an id."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     text = os.read(descriptor, _DIGITS)
     return int(text) if text.isdigit() else 0

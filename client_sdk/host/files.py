@@ -1,8 +1,4 @@
-"""Functions for files and folders, one of which checks the folder that an app passes.
-
-The others identify the file at a path, rename a file if no other file has the name, and make names
-durable, so that a power cut does not lose them.
-"""
+"""Functions for files and folders."""
 
 from __future__ import annotations
 
@@ -58,12 +54,11 @@ def sync_directory(directory: Path) -> None:
 
 
 def app_folder(data_dir: object) -> Path | None:
-    """Return the absolute path of the folder that an app names; None if ``data_dir`` is None.
+    """Return the absolute path of an app's folder; None if ``data_dir`` is None.
 
     Raises:
         TypeError: if ``data_dir`` is neither None nor a path.
         ValueError: if the path is empty, begins with ``~``, or contains a NUL character.
-
     """
     if data_dir is None:
         return None

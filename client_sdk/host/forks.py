@@ -2,10 +2,10 @@
 
 SQLite keeps a table of the files and locks of its process. A forked child inherits this table and
 mistakes the parent's locks for its own. Even a connection that the child opens itself is then not
-locked, and its commits are lost when the parent closes the file ("How to corrupt an SQLite database
+locked. Its commits are lost when the parent closes the file ("How to corrupt an SQLite database
 file", section 2.6). Therefore connections are closed before a fork and opened again after it. A
-child may nevertheless inherit an open connection, because native code forked or a disk hung. Such a
-child does not use the file.
+child may still inherit an open connection if native code forked or a disk hung. Such a child does
+not use the file.
 
 If a process forks during an import, the child inherits the lock of the imported module, but not the
 thread that holds the lock. The child would then wait forever when it imports the module. Therefore
@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Protocol
 
 PAUSE_DEADLINE_S = 1.0
-"""How long a fork waits for connections to close. Creating a ledger on a busy disk may take this
-long. Afterwards, the fork proceeds, and the child cannot use the ledger."""
+"""How long, in seconds, a fork waits for connections to close. Creating a ledger on a busy disk may
+take this long. Afterwards, the fork proceeds, and the child cannot use the ledger."""
 
 IMPORT_DEADLINE_S = 10.0
-"""How long a fork waits for an import. An import from a cold disk takes seconds, but an import that
-hangs must not block the fork."""
+"""How long, in seconds, a fork waits for an import. An import from a cold disk takes seconds, but
+an import that hangs must not block the fork."""
 
 
 class Pause:
@@ -74,12 +74,12 @@ def inherited_open(path: Path) -> bool:
 
 
 def this_process() -> tuple[int, int]:
-    """Return an id that distinguishes this process from its ancestors, even if ids are reused."""
+    """Return an id that differs from the ids of ancestors, even if process ids are reused."""
     return os.getpid(), _generation
 
 
 def importing() -> AbstractContextManager[bool]:
-    """Return the lock under which a thread imports modules that may not be loaded yet."""
+    """Return the lock for importing modules in a thread."""
     return _importing
 
 

@@ -1,6 +1,6 @@
 """The ledger: a device's SQLite file, with charges, waiting reports, and the device's secret.
 
-Unless its docstring says otherwise, a function that takes a connection runs within a transaction
-that its caller has begun. This package imports only `client_sdk.host`, `client_sdk.protocol` and
+Functions with a connection run within the caller's transaction, unless the docstring says
+otherwise. This package imports only `client_sdk.host`, `client_sdk.protocol` and
 `client_sdk.results`.
 """

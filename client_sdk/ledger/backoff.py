@@ -1,4 +1,4 @@
-"""How long to wait before another attempt: exponential back-off with full jitter."""
+"""The wait before another attempt: exponential back-off with full jitter."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ BACKOFF_BASE_S = 1.0
 """The first retry is made within a second, because most failures are lost packets or restarts."""
 
 BACKOFF_CEILING_S = 3600.0
-"""The maximum back-off. Each retry follows at a random time within an hour. If the uploads of a
-million devices fail, this makes a few hundred requests a second. Each upload has its own back-off,
-and is tried twice an hour on average. A device with four failing uploads therefore makes eight
-requests an hour."""
+"""The maximum back-off, in seconds. If the uploads of a million devices fail, this makes a few
+hundred requests a second. Each upload has its own back-off, and is tried twice an hour on average.
+A device with four failing uploads therefore makes eight requests an hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of random delays: returns a random float between two given floats."""
@@ -26,9 +25,8 @@ def jitter(low: float, high: float) -> float:
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
     """Return the seconds to wait before the next attempt, after ``failures`` failures in a row.
 
-    The result is the delay that the server requested (``least_s``) plus a random delay, so that
-    devices whose uploads failed together do not retry together (Brooker 2015, "Exponential backoff
-    and jitter").
+    The result is the server's requested delay (``least_s``) plus a random delay. Devices that
+    failed together then do not retry together (Brooker 2015, "Exponential backoff and jitter").
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

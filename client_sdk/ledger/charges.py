@@ -1,13 +1,13 @@
 """Records what this device has spent: epsilon in billionths, and delta in units of 10**-18.
 
-A charge records its day, but no budget period. The amount spent within a period, such as a week, is
-the sum over its days. A new registry with another kind of period therefore does not renew the
-budget. If the day of a charge is no longer known, the charge has a first and a last possible day,
-and counts towards every period that contains one of these days or a day between them.
+A charge records its day. The amount spent within a period, such as a week, is the sum over the days
+of the period. A new registry with another kind of period therefore does not renew the budget. If
+the day of a charge is no longer known, the charge has a first and a last possible day. It then
+counts towards every period that overlaps these days.
 
 A charge and its report become durable together or not at all. The key of a charge consists of
-metric, edition and window, and each key allows one report. A *slot* is a charge that is made
-because its window has begun, whether or not the app records an answer.
+metric, edition and window. Each key allows one report. A *slot* is a charge that the device makes
+when a window begins, with or without an answer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far a clock may be set back, in seconds. The ledger's time then pauses until the clock has
+"""How far, in seconds, a clock may be set back. The ledger's time then pauses until the clock has
 caught up. A larger correction could let the device spend its budget twice."""
 
 NOTED_S = 3600
-"""One hour. The ledger's time is stored at most once in each hour; windows begin on the hour."""
+"""The minimum time between two writes of the ledger's time, in seconds. Windows begin on the hour.
+"""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -42,11 +43,11 @@ class Slot(IntEnum):
     FILLED = 2
     """The report waits, and says "no answer" until an answer is recorded."""
     AWAITED = 3
-    """The report waits, and the return value of the app's function may still replace its symbol."""
+    """The report waits. The return value of the app's function may still replace the symbol."""
 
 
 class Periods(NamedTuple):
-    """The day, the budget's window and the month that a charge counts towards."""
+    """The day, the budget's window and the month of a charge."""
 
     day: Window
     budget_window: Window
@@ -62,9 +63,8 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the current instant by the ledger's time, which never goes back.
 
     Raises:
-        ClockError: if the clock was set back by more than a day, which would let the device charge
-            the same days again, or if it shows a time that no collector accepts.
-
+        ClockError: if the clock was set back by more than a day, or if it shows a time that no
+            collector accepts.
     """
     seen_s = latest_s(connection)
     check_sane(clock_s)
@@ -95,7 +95,7 @@ def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Bud
 
 
 def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
-    """Return the state of a charge; None if there is no charge."""
+    """Return the state of a charge; None without a charge."""
     query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
     row = connection.execute(query, key).fetchone()
     return None if row is None else Slot(row[0])

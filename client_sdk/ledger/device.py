@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-When a program starts or the user's consent changes, the ledger stores whether the user agrees. A
-helper process, which sends reports after a program has ended, reads this before it sends anything.
+The ledger stores whether the user agrees. A helper process, which sends reports after a program has
+ended, reads this before it sends anything.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
-    """Store whether the user agrees. If the secret was erased by opting out, only return False."""
+    """Store whether the user agrees. After opting out has erased the secret, only return False."""
     is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
     if is_in and before != agrees:
         connection.execute("UPDATE device SET agrees = ?", (agrees,))
@@ -52,9 +52,9 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Store a problem and the ledger's time; if ``sentence`` is None, delete the stored problem.
+    """Store a problem and the ledger's time; None deletes the stored problem.
 
-    After opting out, when there is no secret, nothing is stored.
+    After opting out, nothing is stored.
     """
     connection.execute("DELETE FROM problems WHERE about = ?", (about,))
     if sentence is not None:

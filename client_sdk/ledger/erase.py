@@ -1,14 +1,13 @@
 """Opting out: deletes everything in a ledger except the spent amounts.
 
-The spent amounts are kept, because the device could otherwise spend its budget again by opting out
-and in. But a charge also says which question was answered, and when. These details are kept only
-for windows that have not ended. The charges of ended windows are added up, with one sum for each
-part of the past that a ceiling may distinguish. For instance, a monthly ceiling needs the sum of
-the current month.
+The spent amounts are kept. Otherwise, the device could spend its budget again by opting out and in.
+A charge also contains its metric and its day. These details are kept only for windows that have not
+ended. The charges of ended windows are added up. Each part of the past that a ceiling may
+distinguish has its own sum. For example, a monthly ceiling needs the sum of the current month.
 
 After opting out, no past window can be charged. The parts are then today, the rest of the current
 week, the rest of the current month, and all earlier time. If the user has only withdrawn a purpose,
-counts and days of use of other questions may still be charged to windows that ended within the last
+counts and days of use of other metrics may still be charged to windows that ended within the last
 three days. Therefore these days, and the weeks and months that contain them, are separate parts,
 too.
 """
@@ -46,18 +45,16 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. They include ``editions``, which stores the questions that a
-collector has stopped. A collector could mark a device with its own list of stopped questions, and
-this mark must not outlast the user's consent.
-"""
+"""The tables that opting out empties. They include ``editions``, the metrics that a collector has
+stopped. A collector could mark a device by its own list of stopped metrics, and this mark must not
+outlast the user's consent."""
 
 
 def forget(path: Path) -> None:
-    """Delete the data of a ledger's file as `client_sdk.Telemetry.forget` does, without the app.
+    """Delete the data of a ledger's file, like `client_sdk.Telemetry.forget`, without the app.
 
     Raises:
-        LedgerError: if not everything could be wiped; the message says what to do.
-
+        LedgerError: if not everything could be wiped. The message says what to do.
     """
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
@@ -90,17 +87,14 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data of questions without consent; return whether any counts were deleted.
+    """Delete the data of metrics without consent; return whether any counts were deleted.
 
-    The secret is kept, because the other questions need it. If the user agrees again later and
-    gives the same answer, the permanent answer is therefore the same, which reveals less than a new
-    permanent answer would.
+    The secret is kept, because the other metrics need it. If the user agrees again and gives the
+    same answer, the permanent answer is the same. This reveals less than a new permanent answer.
 
     Args:
         connection: the ledger, within a write transaction of the caller.
-        is_covered: gets a question's name, and returns whether the user's consent covers the
-            question.
-
+        is_covered: returns whether the user's consent covers a metric.
     """
     outbox.withdraw(connection, is_covered)
     deleted = {table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "counts")}
@@ -119,7 +113,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether the report of any charge is missing, because it was erased or dropped."""
+    """Whether any charge has no report, because the report was erased or dropped."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -135,16 +129,15 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of ended windows by sums.
 
-    The day of a sum is the first day of a period (a day, week or month) that can still be charged,
-    or `OVER`. A charge on another day is added to the sum of the latest such day before it, which
-    is in the same periods. For instance, if today is Thursday the 10th, a charge of Tuesday
-    is added to the sum of Monday, the first day of the week.
+    The day of a sum is the first day of a period (day, week or month) that can still be charged, or
+    `OVER`. A charge on another day is added to the latest such day before it, which is in the same
+    periods. For example, if today is Thursday the 10th, a charge of Tuesday is added to Monday, the
+    first day of the week.
 
     Args:
         connection: the ledger, within a write transaction of the caller.
         grace_days: for how many days after its end a window can still be charged.
-        metrics: the metrics whose charges are summed up; None means all.
-
+        metrics: the metrics to sum up; None means all.
     """
     now_s = charges.latest_s(connection)
     marks = _marks(now_s, grace_days)
@@ -174,7 +167,7 @@ def _marks(now_s: int, grace_days: int) -> set[str]:
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a charge's window is open; false for a sum of charges, which names no window."""
+    """Whether a charge's window is open; false for a sum of charges."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:
@@ -185,9 +178,7 @@ def scrub(connection: sqlite3.Connection) -> None:
     """Overwrite deleted data, in the file and in its write-ahead log.
 
     Raises:
-        LedgerBusyError: if another process is reading or writing, so that the log cannot be
-            emptied; call again.
-
+        LedgerBusyError: if another process is reading or writing; call again.
     """
     empty_log(connection)
     connection.execute("VACUUM")

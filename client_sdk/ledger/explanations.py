@@ -1,4 +1,4 @@
-"""Error messages that explain a problem with a ledger's file and how to solve it."""
+"""Error messages about a ledger's file, with advice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from client_sdk.results import LedgerBusyError, LedgerError
 
 
 def explain(error: BaseException, path: Path | None) -> LedgerError:
-    """Turn any error into a `LedgerError`, whose message says what is wrong and what to do."""
+    """Turn any error into a `LedgerError` with a problem and advice."""
     if isinstance(error, LedgerError):
         return error
     name = path or "the ledger in memory"
@@ -34,7 +34,7 @@ def missing(path: Path) -> LedgerError:
 
 
 def of_node(folder: Path) -> LedgerError:
-    """Return the error for a folder that contains the ledger of a Node app instead."""
+    """Return the error for a folder with the ledger of a Node app."""
     return LedgerError(
         f"{folder} has the ledger of an app for Node, which only that app can read: let it print history() and "
         "budget() of its Telemetry, or call forget()"
@@ -50,7 +50,7 @@ def damaged(path: Path | None) -> LedgerError:
 
 
 def newer(path: Path) -> LedgerError:
-    """Return the error for a file that a newer version of the SDK has made."""
+    """Return the error for a file from a newer version of the SDK."""
     return LedgerError(f"{path} was written by a newer version and was not changed; update the app")
 
 
@@ -69,10 +69,10 @@ def copied(path: Path) -> LedgerError:
 
 
 def inherited(path: Path) -> LedgerError:
-    """Return the error for a child process whose parent had the file open during the fork."""
+    """Return the error for a child process if the parent had the file open during the fork."""
     return LedgerError(f"{path} was open when this process was forked; start processes with spawn instead of fork")
 
 
 def in_memory() -> LedgerError:
-    """Return the error for a child process that would need its parent's ledger in memory."""
+    """Return the error for a child process if the parent's ledger is in memory."""
     return LedgerError("a ledger in memory belongs to one process; pass data_dir to record in child processes")

@@ -1,7 +1,7 @@
 """Creates, opens and checks the ledger, which is the SQLite file of a device.
 
-A file that is damaged, or that a newer version or another app has written, is refused and left
-unchanged, because a new file in its place would let the device spend its budget again.
+A damaged file, or a file from a newer version or another app, is refused and left unchanged. A new
+file in its place would let the device spend its budget again.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 FILE_NAME = "hearsay.sqlite3"
 
 APPLICATION_ID = 0x48727361
-"""The number, "Hrsa" in ASCII, by which SQLite identifies the application that owns a file."""
+"""The number by which SQLite identifies the application: "Hrsa" in ASCII."""
 
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long one statement waits while another process uses the file. The fsync of a commit takes
-less time, and `record` may take more."""
+"""How long, in seconds, one statement waits while another process uses the file. The fsync of a
+commit takes less time, and `record` may take more."""
 
 SECRET_BYTES = 32
-"""The length of the secret, which is also the length of an HMAC-SHA-256."""
+"""The length of the secret in bytes, the same as of an HMAC-SHA-256."""
 
 TEMPORARY_SUFFIX = ".new"
-"""The suffix of a new file's name until the file is a complete ledger."""
+"""The suffix of a file's name until the file is a complete ledger."""
 
 # device.agrees: whether the user agrees to anything (1 in a new ledger, which requires consent).
 # queue.leaves: the Unix time at which the report is to be sent.
@@ -96,7 +96,7 @@ def load() -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file; raise a `LedgerError` if its directory cannot be read."""
+    """Whether there is a file. Raise a `LedgerError` if its directory cannot be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -114,7 +114,7 @@ def open_memory(app: str) -> sqlite3.Connection:
 
 
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
-    """Open the ledger that a `Telemetry` uses in this process, from within the ledger thread.
+    """Open the ledger of a `Telemetry` in this process, from within the ledger thread.
 
     Without a path, create a ledger in memory, but only in the process ``maker``. A missing file is
     created only if ``agrees()`` is true.
@@ -135,14 +135,12 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         path: the file.
         app: the app that must own the ledger. None accepts the ledger of any app and a copied
             ledger, so that people can inspect them.
-        create: whether to create the directory (mode 0700), the file (0600) and the device's secret
-            if they are missing.
+        create: whether to create a missing directory (mode 0700), file (0600) and device secret.
 
     Raises:
-        LedgerError: if there is no such file, or it is not a valid ledger of this app.
+        LedgerError: if the file is missing, or is not a valid ledger of this app.
         sqlite3.Error: if the file cannot be read.
         OSError: if the file cannot be created.
-
     """
     if not exists(path):
         if not create or app is None:
@@ -161,7 +159,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Check a ledger; return its stored origin. If ``app`` is None, accept copies and any app."""
+    """Check a ledger and return its stored origin. None accepts copies and any app."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -187,7 +185,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 
 
 def _note_origin(connection: sqlite3.Connection, noted: Origin, present: Origin) -> None:
-    """Store the parts of a file's origin that were unknown when the file was created."""
+    """Store the parts of a file's origin that were unknown at its creation."""
     is_news = any(before is None and now is not None for before, now in zip(noted, present, strict=True))
     if is_news and noted.inode is not None:
         connection.execute(
@@ -204,10 +202,10 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def uri_of(path: PurePath) -> str:
-    """Return the URI with which SQLite opens the existing file at an absolute path for writing.
+    """Return the SQLite URI of an existing file at an absolute path, for writing.
 
-    For a path on a Windows share, the server's name becomes part of the path, because SQLite
-    refuses URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
+    For a path on a Windows share, the server's name becomes part of the path. SQLite refuses URIs
+    with a machine's name (https://www.sqlite.org/uri.html, section 3.1).
     """
     uri = path.as_uri()
     return f"{uri if uri.startswith('file:///') else uri.replace('//', '////', 1)}?mode=rw"
@@ -230,8 +228,7 @@ def connect(place: str) -> sqlite3.Connection:
 def make(path: Path, app: str) -> None:
     """Create a complete ledger under a temporary name, then rename it.
 
-    Therefore a file was complete when it got its final name. If it is empty or truncated, it was
-    damaged later.
+    An empty or truncated file with the final name was therefore damaged later.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
@@ -261,7 +258,7 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
 
 
 def _give_name(temporary: Path, path: Path) -> None:
-    """Give a file its final name; if the name is taken, raise `FileExistsError` or do nothing."""
+    """Give a file its final name. If the name is taken, raise `FileExistsError` or do nothing."""
     try:
         os.link(temporary, path)
     except FileExistsError:

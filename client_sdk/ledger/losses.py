@@ -1,7 +1,7 @@
 """Counts the answers that were lost before they became reports, in memory and in the ledger.
 
-Only the reason for a loss is stored, not the question. The counts are written to the ledger's file
-at most once a minute, because an app may lose many answers. For example, it may record a thousand
+Only the reason for a loss is stored, not the metric. The counts are written to the ledger's file at
+most once a minute, because an app may lose many answers. For example, an app may record a thousand
 times a day, although the budget allows one report.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 STORE_EVERY_S = 60.0
-"""The minimum time between writes to the ledger's file, to spare the disk."""
+"""The minimum time between writes to the ledger's file, in seconds, to spare the disk."""
 
 LOST = frozenset(
     {
@@ -44,7 +44,7 @@ class Losses:
         self._stored_s = time.monotonic()
 
     def add(self, recorded: Recorded) -> bool:
-        """Count an answer if it was lost; return whether the counts should now be stored."""
+        """Count an answer if it was lost; return whether it is time to store the counts."""
         if recorded not in LOST:
             return False
         with self._lock:
@@ -54,7 +54,7 @@ class Losses:
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
         """Write the counts to the ledger's file, within the caller's transaction; return them.
 
-        After opting out, when there is no secret, nothing is written.
+        After opting out, nothing is written.
         """
         with self._lock:
             counts = self._counts.copy()
@@ -65,13 +65,13 @@ class Losses:
         return counts
 
     def stored(self, counts: Counter[str] | LedgerError | None) -> None:
-        """Subtract the counts that `store` has written, once its transaction is committed."""
+        """Subtract the counts that `store` has written, after the transaction is committed."""
         if isinstance(counts, Counter):
             with self._lock:
                 self._counts -= counts
 
     def clear(self) -> None:
-        """Forget all counts, because the user has opted out."""
+        """Forget all counts after the user has opted out."""
         with self._lock:
             self._counts.clear()
 
@@ -82,5 +82,5 @@ class Losses:
             return dict(Counter(stored) + self._counts)
 
     def __bool__(self) -> bool:
-        """Whether any losses are counted in memory only."""
+        """Whether memory contains losses that are not in the file."""
         return bool(self._counts)

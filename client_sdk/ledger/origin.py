@@ -1,14 +1,13 @@
 """Distinguishes a ledger's file from a copy by inode, creation time, file system and machine.
 
-A copy on another disk may happen to have the same inode number as the original. But its creation
-time, called its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth,
-but its file system may have a different id. Rebooting and mounting a disk again change none of the
-three values. An unknown value is None, and is not compared.
+A copy on another disk may have the same inode number as the original. But its creation time, called
+its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth, but its file
+system may have a different id. Rebooting and mounting a disk again change none of the three values.
+An unknown value is None, and is not compared.
 
-The machine's id is in a file on Linux and the BSDs (machine-id(5)), in the result of gethostuuid(2)
-on macOS, and in the registry value ``MachineGuid`` on Windows. A ledger that was created on a
-machine without an id is accepted on any machine. A ledger that was created on a machine with an id
-is accepted only on this machine.
+The machine's id comes from a file on Linux and the BSDs (machine-id(5)), from gethostuuid(2) on
+macOS, and from the registry value ``MachineGuid`` on Windows. A ledger from a machine without an id
+is accepted on any machine. A ledger from a machine with an id is accepted only on this machine.
 """
 
 import contextlib
@@ -29,27 +28,26 @@ on every architecture."""
 _DEVICE_BITS = 32
 
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
-"""Where systemd and D-Bus store the id of an installation. Containers have no id."""
+"""The files in which systemd and D-Bus store the id of an installation. Containers have no id."""
 
 _UNINITIALIZED = b"uninitialized"
-"""The content of the first of these files during the first boot, until systemd generates an id
+"""The content of the first of these files until systemd generates an id, during the first boot
 (machine-id(5))."""
 
 WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"
 
 _UUID_BYTES = 16
 _WAIT_S = 1
-"""How many seconds gethostuuid(2) may wait for the system service that knows the id."""
+"""How long, in seconds, gethostuuid(2) may wait for the system service that knows the id."""
 
 
 class Origin(NamedTuple):
-    """The properties of a file that a copy does not share. An unknown property is None.
+    """The properties of a file that differ in a copy. An unknown property is None.
 
     Attributes:
         inode: the file's number on its file system.
         birth: the time of the file's creation, in nanoseconds since 1970.
         file_system: the id of the file system.
-
     """
 
     inode: str | None
@@ -57,7 +55,7 @@ class Origin(NamedTuple):
     file_system: str | None
 
     def contradicts(self, other: "Origin") -> bool:
-        """Whether the origins belong to different files, because a value known in both differs."""
+        """Whether the origins differ in a value that both know."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 
 
@@ -68,8 +66,8 @@ NOWHERE = Origin(None, None, None)
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    Call this after the file has been opened for writing. At that time, a file in a lower layer of
-    an overlay file system is copied, and the copy has a new birth.
+    Call this after opening the file for writing. Opening copies a file in a lower layer of an
+    overlay file system, and the copy has a new birth.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)
@@ -101,9 +99,8 @@ def _birth_ns(path: Path) -> str | None:
 def _file_system(path: Path) -> str | None:
     """Return the id of a file's file system; None if the id may change.
 
-    Some file systems have a permanent id, which they got when they were created. Others (XFS, F2FS,
-    FAT, and those of macOS) return 0, or a device number, which may change when the machine
-    reboots. Such numbers are recognized because they fit into 32 bits.
+    Some file systems have a permanent id. Others (XFS, F2FS, FAT, and those of macOS) return 0, or
+    a device number, which may change when the machine reboots. Such numbers fit into 32 bits.
     """
     number = 0
     if sys.platform != "win32":  # Windows has no such id

@@ -1,12 +1,12 @@
-"""Creates, resends, settles and drops the uploads that the ledger's file stores.
+"""Creates, resends, settles and drops the uploads in the ledger's file.
 
-A report first waits in the `queue`. It is then put into an upload, whose body is stored before it
-is first sent, so that every attempt sends the same bytes with the same id. An upload is *settled*,
-and deleted, when the collector's verdict arrives; a second verdict has no effect.
+A report first waits in the `queue`. It is then put into an upload. The upload's body is stored
+before it is first sent, so that every attempt sends the same bytes with the same id. The
+collector's verdict *settles* the upload, which is then deleted. A second verdict has no effect.
 
-The collector's response to an upload decides only when this upload is sent again and what happens
-to its own reports. A temporarily refused report is sent again in an upload of its own. Otherwise,
-the collector would learn that the reports in this upload are from the same device.
+The collector's response to an upload affects only this upload and its reports. A temporarily
+refused report is sent again in an upload of its own. Otherwise, the collector would learn that the
+reports in this upload are from the same device.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Verdict
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads. This many uploads take about 100,000 bytes, and suffice
-to resend each report of two full uploads separately. Every upload is settled or dropped eventually,
-so only a bug can exceed the limit. New uploads are not delayed at the limit, because the responses
-to other uploads must not affect when they are sent."""
+"""The maximum number of unsettled uploads. They take about 100,000 bytes, and suffice to resend
+each report of two full uploads separately. Every upload is settled or dropped eventually, so only a
+bug can exceed the limit. At the limit, new uploads are not delayed, because the responses to other
+uploads must not affect when they are sent."""
 
 MAX_SENT_ALONE = 4
 """How often a temporarily refused report is sent again. Daily reports are accepted on four days,
@@ -42,21 +42,22 @@ and are sent again about once on each. A collector that gets its new registry a 
 still receives most reports. A collector that always refuses gets each report four more times."""
 
 STARVED_S = 86_400
-"""After an upload has been due for this long, it is sent before any new upload. Otherwise, a
-program that runs for a second at a time and always has new reports would never resend it."""
+"""The time, in seconds, after which an upload that is due precedes new uploads. Otherwise, a
+program that runs for a second at a time and always has new reports would never resend the upload.
+"""
 
 MAX_LATE_ATTEMPTS = 40
 """The maximum number of attempts to deliver an upload after its windows have closed. With the
 back-off, they take most of a day, because the device's clock may be wrong for a while."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
-"""The ``groups`` of reports if no question has a purpose: any reports may share an upload."""
+"""The ``groups`` of reports without purposes: any reports may share an upload."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
 class Parcel(NamedTuple):
-    """An upload that is due: its random id, the bytes that each attempt sends, and its reports."""
+    """An upload that is due: its random id, the bytes of each attempt, and its reports."""
 
     id: str
     body: bytes
@@ -69,9 +70,9 @@ def new_parcel(
     """Make an upload of unsent reports; if ``hurried``, do not wait for their random times.
 
     The reports are chosen and ordered at random, so that their order reveals nothing. ``groups``
-    maps questions to their purposes. Only reports with equal purposes share an upload, so that
-    reports of other purposes are not lost if the user withdraws one purpose. Return None if no
-    report is due, or if an earlier upload has been due for a day and must be sent instead.
+    maps metrics to their purposes. Only reports with equal purposes share an upload. If the user
+    withdraws one purpose, reports of other purposes are then not lost. Return None if no report is
+    due, or if an earlier upload has been due for a day and must be sent instead.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
@@ -98,8 +99,8 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     """Apply a verdict: resend or drop each refused report; return whether any was dropped.
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
-    device's clock decides only when to give up a report that is refused for another reason, because
-    the collector might refuse it forever.
+    device's clock limits only the retries of reports that are refused for other reasons, because
+    the collector might refuse them forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -125,17 +126,17 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
-    """Delete unsettled uploads that contain a report which the user's consent does not cover."""
+    """Delete unsettled uploads with a report that the user's consent does not cover."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
 
 
 def drop_stopped(connection: sqlite3.Connection) -> None:
-    """Drop and count the waiting reports of stopped questions.
+    """Drop and count the waiting reports of stopped metrics.
 
-    An upload that also contains reports of other questions is not changed: it may have arrived, and
-    every attempt must send the same bytes.
+    An upload with reports of other metrics is not changed. It may have arrived, and every attempt
+    must send the same bytes.
     """
     metrics = set(registries.stopped(connection))
     if not metrics:
@@ -183,7 +184,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload. If there are too many, drop and count those whose windows close first."""
+    """Store a new upload. If there are too many, drop and count those that close first."""
     upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))
@@ -203,7 +204,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop uploads of closed windows that got no response in `MAX_LATE_ATTEMPTS` attempts."""
+    """Drop uploads of closed windows after `MAX_LATE_ATTEMPTS` attempts without a response."""
     hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
     _drop(connection, queue.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
 

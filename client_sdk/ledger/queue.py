@@ -1,7 +1,4 @@
-"""The queue of reports that were never sent, and the outcomes of reports that were sent.
-
-Some reports, such as those of counts, wait here until their window has ended.
-"""
+"""The queue of reports that were never sent, and the outcomes of reports that were sent."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 1000
 """The maximum number of reports in the queue. Ten daily metrics would need a hundred days to fill
-it, but windows close after three days. A longer queue is therefore a sign of an error, which must
-not fill the user's disk. Reports that wait until their window has ended have a separate limit of
-the same size, so that other reports cannot displace the reports of questions with a fill."""
+it, but windows close after three days. A longer queue is a sign of an error, which must not fill
+the user's disk. Reports that wait until their window has ended have a separate limit of the same
+size, so that other reports cannot displace the reports of metrics with a fill."""
 
 SPREAD_S = 60.0
-"""A report is sent at a random time within a minute, so that its arrival does not reveal when the
-user did something. If the time is farther ahead, the clock was set back: send the report at
-once."""
+"""The period, in seconds, in which a report is sent at a random time. The arrival then does not
+reveal when the user did something. A report with a later time is sent at once, because the clock
+was set back."""
 
 
 REJECTED = "rejected"
@@ -35,7 +32,7 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """When the next reports are sent: in how many seconds, and at which Unix time."""
+    """The time until the next reports are sent, in seconds, and the Unix time."""
 
     in_s: float
     leaves_s: float
@@ -44,8 +41,8 @@ class Leaving(NamedTuple):
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
     """Put a report into the queue; it is not sent before ``release_s`` (Unix seconds).
 
-    The report is sent at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
-    reports whose windows close first are dropped and counted.
+    The report is sent at ``leaves_s``; only a flush sends it earlier. In a full queue, the reports
+    with windows that close first are dropped and counted.
     """
     connection.execute(
         "INSERT INTO queue (metric, edition, window, symbol, deadline, release, leaves) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -72,22 +69,22 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return when the next report is due; None if no report's random time is in the future."""
+    """Return when the next report is due; None without a future random time."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return the next release time of held-back reports, as a list with one Unix time or none."""
+    """Return the next release time of held-back reports: one Unix time, or none."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 
 
 def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Replace the symbol of a waiting report that was never sent; return False if there is none.
+    """Replace the symbol of a waiting report that was never sent; return False without one.
 
-    A report that was sent keeps its symbol if it returns to the queue. Otherwise two different
+    A report that was sent keeps its symbol if it returns to the queue. Otherwise, two different
     reports of one window would be sent, although only one was paid for.
     """
     changed = connection.execute(
@@ -105,7 +102,7 @@ def deadline(report: Report) -> int:
 
 
 def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    """Store the outcome of a report that has been sent, even if no response has arrived."""
+    """Store the outcome of a sent report, even without a response."""
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
         (report.metric, report.edition, report.window, report.symbol, outcome.value),

@@ -1,12 +1,12 @@
-"""Stores the registries that the app has used, and the questions that collectors have stopped.
+"""Stores the registries that the app has used, and the metrics that collectors have stopped.
 
 A stored registry explains the ledger's reports. It ships inside the app and is the same on every
 device, so it says nothing about a user. It is stored compressed, and opting out deletes it.
 
 A stop applies to one edition of a metric, and lasts until the user opts out. No message from a
 collector ends a stop. A collector can stop only editions that a stored registry defines, so that
-its messages cannot fill the storage. The stops on a device reveal nothing about the user's answers,
-and do not reveal whether the user has answered.
+its messages cannot fill the storage. Stops reveal neither the user's answers nor whether the user
+has answered.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import MetricEdition
 
 MOST_KEPT: Final = 20
-"""The maximum number of stored registries. This many explain the reports of several years. They
-take less than 100 kB, or a few MB with a thousand vectors of kind ``nearest``."""
+"""The maximum number of stored registries, enough for the reports of several years. They take less
+than 100 kB, or a few MB with a thousand vectors of kind ``nearest``."""
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 
@@ -36,7 +36,7 @@ _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 def keep(connection: sqlite3.Connection, source: str) -> bool:
     """Store the text of a registry as the latest; return False if it was already the latest.
 
-    If there are more than `MOST_KEPT`, the oldest is deleted. A registry without text is ignored.
+    Beyond `MOST_KEPT`, the oldest is deleted. A registry without text is ignored.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()
@@ -59,13 +59,13 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
 
 
 def metrics(connection: sqlite3.Connection) -> set[str]:
-    """Return the names of all questions that have reports, counts or charges in the ledger."""
+    """Return the names of all metrics with reports, counts or charges in the ledger."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
     return {name for (name,) in connection.execute(query).fetchall()} - {""}  # a sum of charges has no question
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
-    """Return the definition of each question in the latest stored registry that contains it."""
+    """Return each metric's definition in the latest stored registry that contains it."""
     latest: dict[str, Metric] = {}
     for packed in kept(connection):
         if len(latest) == len(names):
@@ -98,6 +98,6 @@ def is_stopped(connection: sqlite3.Connection, metric: str, edition: str) -> boo
 
 
 def stopped(connection: sqlite3.Connection) -> list[MetricEdition]:
-    """Return all stopped questions, sorted."""
+    """Return all stopped metrics, sorted."""
     query = "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY metric, edition"
     return [(metric, edition) for metric, edition in connection.execute(query)]

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""The longest possible exchange with the collector (`client_sdk.sending.timing.DEADLINE_S`). An
-upload that is being sent is due again after this time, even if its process is killed. Until then,
-other processes send it only in a flush. The collector counts an upload only once."""
+"""The longest possible exchange with the collector (`client_sdk.sending.timing.DEADLINE_S`). After
+this time, an upload in progress is due again, even if its process was killed. Until then, other
+processes send it only in a flush. The collector counts an upload only once."""
 
 
 class Retry(NamedTuple):
-    """The id of an unsettled upload, and the Unix time ``due_s`` at which it is sent again.
+    """The id of an unsettled upload, and the Unix time ``due_s`` of the next attempt.
 
-    ``not_before_s`` is the earliest time that the collector allows; until a refused report is first
+    ``not_before_s`` is the earliest time that the collector allows. Until a refused report is first
     resent, it is ``due_s``. ``tried_s`` is the time of the latest attempt, if there was one.
     """
 
@@ -53,7 +53,7 @@ def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
-    """Store that an upload is being sent again; return False if it has changed in the meantime."""
+    """Mark an upload as being sent again; return False if it has changed in the meantime."""
     if retry not in pending(connection):
         return False
     connection.execute(
@@ -65,10 +65,10 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 
 
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
-    """Record a failed attempt; the same bytes are sent again after the upload's back-off.
+    """Record a failed attempt. The same bytes are sent again after the upload's back-off.
 
-    If another process has settled the upload, nothing is stored. ``retry_after_s`` is the delay
-    that the collector requested.
+    If another process has settled the upload, nothing is stored. ``retry_after_s`` is the
+    collector's requested delay.
     """
     row = connection.execute("SELECT failures FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     if row is not None:

@@ -29,15 +29,14 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
         connection: the ledger, within a transaction of the caller.
         budget: the ceilings.
         periods: the current periods.
-        window_nanos: the cost of all questions in one window, in billionths of epsilon. It
-            determines the window in which the budget ends.
-
+        window_nanos: the cost of all metrics in one window, in billionths of epsilon. It determines
+            the window in which the budget ends.
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for spent amounts; if more was spent than is now allowed, 0 is left."""
+    """Return the status for spent amounts. If more was spent than is now allowed, 0 is left."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)
@@ -72,7 +71,7 @@ def _float_floor(nanos: int) -> float:
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
     """Return every report that was sent, sorted by window and metric.
 
-    An outcome that only a later version of the SDK knows is returned as a string.
+    Unknown outcomes, from a later version of the SDK, are strings.
     """
     with forks.importing():
         from client_sdk.protocol.wire.verdict import Refusal  # noqa: PLC0415 2 ms, and most programs show no history

@@ -5,10 +5,11 @@ the caller gives up before the thread begins to commit, nothing is changed. If t
 hangs, the caller does not learn the outcome, but the job is done either completely or not at all.
 
 A caller may also stop waiting but leave its job to the thread. Such jobs stay in memory, up to
-`MAX_LEFT`, and are tried again as long as another process blocks the ledger.
+`MAX_LEFT`, and are tried again while another process blocks the ledger.
 
 Only the thread's own frame refers to the connection. After a fork, the child does not have the
-thread. It cannot use, close or finalize the connection, which would harm the parent's connection.
+thread. Therefore the child cannot use, close or finalize the connection, which would harm the
+parent's connection.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ MAX_LEFT = 64
 calls in the few seconds that a disk may hang."""
 
 AGAIN_S = 0.1
-"""The pause before blocked jobs are tried again. A job is blocked if another process uses the
-ledger."""
+"""The pause, in seconds, before blocked jobs are tried again. A job is blocked if another process
+uses the ledger."""
 
 LAST_TRY = 0.8
-"""The fraction of the waiting time of `close` that is used to retry blocked jobs."""
+"""The fraction of `close`'s waiting time for retrying blocked jobs."""
 
 
 class _AbandonedError(Exception):
@@ -83,7 +84,7 @@ class _Job(Generic[T]):
         return self.result.result()
 
     def tell(self, late: Callable[[T | LedgerError], None]) -> None:
-        """Call ``late`` with the result, or the error, as soon as it is available."""
+        """Call ``late`` with the result or the error as soon as possible."""
         self.result.add_done_callback(
             lambda result: late(cast("LedgerError | None", result.exception()) or result.result())
         )
@@ -92,11 +93,11 @@ class _Job(Generic[T]):
 class LedgerThread:
     """Does jobs on one ledger, in one process. Without a path, the ledger is in memory.
 
-    ``problem`` says why the latest job failed, and what to do; None if it succeeded.
+    ``problem`` is the problem of the latest job, with advice; None without a problem.
     """
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
-        """Prepare; the thread starts with the first job, and then calls ``open_ledger``."""
+        """Prepare. The first job starts the thread, which then calls ``open_ledger``."""
         self.path = path
         self.process = forks.this_process()
         self.is_open = False
@@ -115,13 +116,12 @@ class LedgerThread:
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
-        """Do work within a transaction of its own; return the value that the work returns.
+        """Do work within a transaction of its own; return the result of the work.
 
         Raises:
             LedgerBusyError: if the work was not done in time, or another process uses the ledger.
-                Work that was not done in time is never done, unless its commit was in progress.
+                Such work is never done later, unless its commit was in progress.
             LedgerError: if the ledger cannot be used; ``problem`` contains the same message.
-
         """
         job = self._put(_Job(work, begin))
         if job.is_done(timeout_s):
@@ -132,7 +132,7 @@ class LedgerThread:
     def run_or_leave(
         self, work: Callable[[sqlite3.Connection], T], timeout_s: float, late: Callable[[T | LedgerError], None]
     ) -> T | None:
-        """Do work; return its result. If it takes too long, return None; ``late`` gets the result.
+        """Do work and return the result. After a timeout, return None; ``late`` gets the result.
 
         ``late`` is usually called in the ledger thread, with the result or an error, unless the
         process is killed first. A `LedgerBusyError` is raised if too many jobs wait.
@@ -159,7 +159,7 @@ class LedgerThread:
         *,
         begin: str = READ,
     ) -> None:
-        """Open the ledger soon and do a job without waiting for it; ``late`` gets its result."""
+        """Open the ledger soon and do a job without waiting for it; ``late`` gets the result."""
         job = _Job(work, begin)
         job.tell(late)
         self._put(job)
@@ -167,16 +167,16 @@ class LedgerThread:
     def do_first(self, work: Work) -> None:
         """Do work in a write transaction of its own, just before the next job that writes.
 
-        If it fails, the next job fails, too, and the work is done again before the job after that.
+        If the work fails, the next job fails, too. The work is repeated before the following job.
         """
         self._first.append(work)
 
     def pause(self, pause: forks.Pause) -> None:
-        """Close the connection after the jobs queued so far; open no other during the pause."""
+        """Close the connection after the jobs queued so far. Open no other during the pause."""
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
-        """Close the connection after the jobs queued so far; the next job reopens the ledger."""
+        """Close the connection after the jobs queued so far. The next job reopens the ledger."""
         if self._thread is not None and not self._is_stopped:
             pause = forks.Pause()
             pause.over.set()

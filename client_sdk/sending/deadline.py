@@ -1,7 +1,7 @@
 """A limit for the total time of an exchange over HTTP.
 
-A socket's own timeout restarts with every byte that arrives. Without a limit for the total time, a
-response that arrives byte by byte could take forever.
+A socket's own timeout restarts with every byte that arrives. A response that arrives byte by byte
+could take forever.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ class ExchangeDeadline:
         """Limit the duration of the exchange within the context.
 
         If no thread can be started to watch the time, only the socket's own timeouts apply. For
-        example, Python 3.12 starts no thread once the main thread has ended, as in a program that
+        example, Python 3.12 starts no thread after the main thread has ended, as in a program that
         flushes at its exit.
 
         Raises:
-            TimeoutError: if the exchange took longer than the limit, even if there is a response,
-                because a response that was cut short may look complete.
-
+            TimeoutError: if the exchange took longer than the limit, even with a response. A
+                shortened response may look complete.
         """
         timer = threading.Timer(self._limit_s, self._cut)
         timer.daemon = True

@@ -1,4 +1,4 @@
-"""The helper: a separate process that sends the reports that a program leaves when it ends.
+"""The helper: a separate process that sends a program's remaining reports after its end.
 
 Each report is sent at a random time within a minute, and many programs do not run that long. Such a
 program starts the helper when it ends. The helper waits for these times, and sends the reports in
@@ -24,8 +24,8 @@ from client_sdk.sending.timing import LIFE_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
-"""The suffix of the lock file's name. While a helper runs, it locks this file, which contains its
-process id."""
+"""The suffix of the lock file's name. A running helper locks this file, which contains its process
+id."""
 
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 
@@ -42,12 +42,11 @@ class Helper(NamedTuple):
 
     Attributes:
         path: the ledger's file.
-        app: the app that the ledger belongs to.
+        app: the ledger's app.
         collector: the collector's URL.
-        upload_key: the secret that the collector requires; None if it requires none.
-        allow_plain_http: whether the URL may lead to another machine without TLS.
-        groups: the purposes of each question; only reports with equal purposes share an upload.
-
+        upload_key: the secret that the collector requires; None without a secret.
+        allow_plain_http: whether a remote URL may lack TLS.
+        groups: the purposes of each metric. Only reports with equal purposes share an upload.
     """
 
     path: Path
@@ -98,8 +97,7 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
 ) -> None:
     """Run as the helper of a ledger, unless one is running. Send the reports that are due soon.
 
-    ``held`` is the descriptor of the lock file if this process was started with the lock; None
-    otherwise.
+    ``held`` is the descriptor of the lock file if this process was started with the lock.
     """
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
@@ -111,20 +109,19 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
 
 
 class BriefLedger:
-    """A ledger whose file is open only during transactions, because a helper mostly waits."""
+    """A ledger with a file that is open only during transactions. A helper mostly waits."""
 
     def __init__(self, path: Path, app: str) -> None:
-        """Take the file and the app that it must belong to."""
+        """Take the file and its required app."""
         self._path = path
         self._app = app
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do work within a transaction of its own; return the value that the work returns.
+        """Do work within a transaction of its own; return the result of the work.
 
         Raises:
             LedgerError: if the ledger cannot be used, or another process uses it for several
                 seconds.
-
         """
         for _ in range(_TRIES):
             try:
@@ -174,11 +171,10 @@ def send(  # noqa: PLR0913 tests pass other clocks
 
 
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
-    """Return an upload of new reports that are due or, if there are none, an upload to send again.
+    """Return an upload of new reports that are due or, without one, an upload to send again.
 
-    No report is sent if a program that started after this helper has stored that the user does not
-    agree. Both use transactions, so that the program stores this either before or after the upload
-    is chosen.
+    No report is sent after a newer program has stored that the user does not agree. Both use
+    transactions. The program stores this either before or after the helper chooses the upload.
     """
     from client_sdk.sending.transactions import Look  # noqa: PLC0415 5 ms
 
@@ -204,7 +200,7 @@ def _lock_of(path: Path) -> Path:
 
 
 def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
-    """Return the seconds until a report is due: 0 if one is due now, None if there is none."""
+    """Return the seconds until a report is due: 0 if one is due now, None without a report."""
     if queue.due(connection, now_s, hurried=False):
         return 0.0
     leaving = queue.next_leaving(connection, now_s)

@@ -1,8 +1,8 @@
 """Decides from the response whether an upload is acknowledged, rejected or sent again.
 
 An upload is given up only if the response proves that the collector itself rejects these bytes. Any
-other response may come from another server on the way, such as a proxy or a Wi-Fi login page, and
-means that the upload is sent again.
+other response may come from another server on the way, such as a proxy or a Wi-Fi login page. The
+upload is then sent again.
 """
 
 import json
@@ -18,7 +18,7 @@ OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
 """The HTTP statuses for a body that is malformed, too large, of the wrong type, or not understood.
-A collector that sends such a status will never accept the same bytes."""
+The collector will never accept the same bytes."""
 
 
 class Reply(NamedTuple):
@@ -29,11 +29,10 @@ class Reply(NamedTuple):
 
     Attributes:
         status: the status code.
-        retry_after: the ``Retry-After`` header; None if there is none.
+        retry_after: the ``Retry-After`` header; None without the header.
         body: the body, or the part of it that was read.
-        stopped: the value of the ``Hearsay-Stopped`` header; None if there is none.
+        stopped: the value of the ``Hearsay-Stopped`` header; None without the header.
         has_key: whether the request contained an upload key.
-
     """
 
     status: int
@@ -48,9 +47,8 @@ class Acknowledged(NamedTuple):
 
     Attributes:
         verdict: the outcome of each report.
-        stopped: the questions that the collector has stopped. `Rejected` and `Transient` have no
-            such list, because their responses may come from another server on the way.
-
+        stopped: the metrics that the collector has stopped. `Rejected` and `Transient` have no such
+            list, because their responses may come from another server on the way.
     """
 
     verdict: Verdict
@@ -81,10 +79,9 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
     """Return the outcome of an attempt to send an upload.
 
     Args:
-        reply: the response, or the reason why there is none; None if the reason is unknown.
+        reply: the response, or the reason for a missing response; None if the reason is unknown.
         reports: the number of reports that were sent.
         now_s: the current Unix time. A ``Retry-After`` date becomes a delay from this time.
-
     """
     if not isinstance(reply, Reply):
         return Transient()
@@ -135,12 +132,11 @@ def _is_the_collectors(reply: Reply) -> bool:
 def retry_after_s(header: str | None, now_s: float) -> float:
     """Return the seconds that a ``Retry-After`` header requests; 0 without a valid header.
 
-    A delay longer than `RETRY_AFTER_CEILING_S` is shortened to it.
+    Delays are limited to `RETRY_AFTER_CEILING_S`.
 
     Args:
         header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.
         now_s: Unix seconds.
-
     """
     text = (header or "").strip()
     if not text:

@@ -1,13 +1,12 @@
 """Decides when uploads are sent, and how long senders wait.
 
-A new report is sent at a random time within a minute after it was recorded. This time is chosen
-when the report is recorded, and is stored in the ledger (`client_sdk.ledger.queue`). If the program
-ends before this time, the report is sent as soon as the program runs again and the time has passed.
-An observer who knows when programs run therefore learns nothing more than the random time.
+A new report is sent at a random time within a minute after it was recorded. This time is chosen and
+stored in the ledger when the report is recorded (`client_sdk.ledger.queue`). If the program ends
+earlier, a later run sends the report after this time. An observer who knows when programs run
+learns only the random time.
 
-Each upload that is sent again has a retry time of its own, stored by
-`client_sdk.ledger.retry_times`. The response to one upload affects neither the time nor the content
-of another upload.
+Each upload has its own retry time, stored by `client_sdk.ledger.retry_times`. The response to one
+upload affects neither the time nor the content of another upload.
 """
 
 from __future__ import annotations
@@ -22,46 +21,44 @@ if TYPE_CHECKING:
     from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
-"""After an upload, the retry of another upload is delayed by a random time of up to a quarter of an
-hour, unless it is planned for later anyway. The retry could then come from any device that sends
-within this quarter of an hour."""
+"""The maximum random delay, in seconds, between an upload and the retry of another upload. The
+retry could then come from any device that sends within this quarter of an hour."""
 
 LONGEST_REST_S = 3600.0
-"""The thread reads the clock at least this often, because timeouts stop while a computer sleeps."""
+"""The longest pause, in seconds, between two readings of the clock. Timeouts stop while a computer
+sleeps."""
 
 
 LIFE_S = 120.0
-"""How long a helper runs, not counting its last request. It sends the reports that are due in this
-time. A report is due within a minute. If it becomes due during a request, which takes at most a
-minute, it gets a new random time within another minute. If reports are due later than this, another
-helper sends them."""
+"""How long, in seconds, a helper runs without its last request. A report is due within a minute. If
+it becomes due during a request, which takes at most a minute, it gets a new random time within
+another minute. Another helper sends later reports."""
 
 HEAD_START_S = 2.0
-"""How long a program that uses a helper waits before it sends what earlier programs have left. Most
-such programs end earlier, and leave this to the helper."""
+"""How long, in seconds, a program with a helper waits before it sends earlier programs' reports.
+Most such programs end earlier, and leave this to the helper."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
-"""How long to wait for the next bytes of a response. A collector responds only after it has written
-the reports to disk."""
+"""How long, in seconds, to wait for the next bytes of a response. A collector responds only after
+it has written the reports to disk."""
 
 DEADLINE_S = 60.0
-"""The time limit of a whole request with its response. Without this limit, each byte of a response
-could take as long as the read timeout."""
+"""The time limit, in seconds, of a whole request with its response. Without this limit, each byte
+of a response could take as long as the read timeout."""
 
 RETRY_AFTER_CEILING_S = 3600.0
-"""The maximum delay that a server can request. Without this limit, a mistaken header could
-permanently stop devices from sending."""
+"""The maximum delay, in seconds, that a server can request. Without this limit, a mistaken header
+could permanently stop devices from sending."""
 
 LEDGER_DEADLINE_S = 5.0
-"""How long the uploader's thread waits for a transaction of the ledger."""
+"""How long, in seconds, the uploader's thread waits for a transaction of the ledger."""
 
 
 class Wake(NamedTuple):
-    """The time, on the monotonic clock, at which to retry an upload.
+    """The time, on the monotonic clock, for retrying an upload.
 
-    If ``retry`` is None, the ledger is only read again at this time, because no upload is due
-    before.
+    If ``retry`` is None, the ledger is only read again, because no upload is due before.
     """
 
     at_s: float
@@ -69,12 +66,11 @@ class Wake(NamedTuple):
 
 
 class Departure(NamedTuple):
-    """The time at which new reports are sent, on two clocks.
+    """The time for sending new reports, on two clocks.
 
     Attributes:
         at_s: seconds of the monotonic clock.
-        leaves_s: the same time in Unix seconds, which is stored with each of the reports.
-
+        leaves_s: the same time in Unix seconds, stored with each of the reports.
     """
 
     at_s: float
@@ -87,16 +83,15 @@ NEVER = Departure(-math.inf, 0.0)
 class Departures:
     """Plans when to look for new reports, and when to retry an upload.
 
-    All times are seconds of a monotonic clock, unless stated otherwise. Methods get the current
-    time as ``now_s``. Threads that share the object must lock it. A *look* is an attempt that reads
-    the ledger for new reports and for work that the calendar makes due.
+    All times are seconds of a monotonic clock, unless stated otherwise. ``now_s`` is the current
+    time. Threads that share the object must lock it. A *look* is an attempt that reads the ledger
+    for new reports and for due work.
 
     Attributes:
         uniform: returns a random delay between two numbers of seconds.
-        news_s: when to look for new reports; None if no look is planned.
-        rests: whether the look at ``news_s`` is planned only for work that the calendar makes due.
+        news_s: when to look for new reports; None without a planned look.
+        rests: whether the look at ``news_s`` is planned only for due work.
         wake: when to send an upload again; None if no upload waits.
-
     """
 
     def __init__(self, uniform: Uniform) -> None:
@@ -112,7 +107,7 @@ class Departures:
 
     @property
     def next_s(self) -> float:
-        """The time of the next attempt to send anything; infinite if none is planned."""
+        """The time of the next attempt to send anything; infinite without a planned attempt."""
         news_s = math.inf if self.news_s is None or self.rests else self.news_s
         return news_s if self.wake is None else min(news_s, self.wake.at_s)
 
@@ -122,7 +117,7 @@ class Departures:
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
-        """Return when a report recorded now is sent: with others that wait, or at a random time."""
+        """Return when to send a report recorded now: with other reports, or at a random time."""
         if self._departure.at_s <= now_s:
             in_s = self.uniform(0.0, SPREAD_S)
             self._departure = Departure(now_s + in_s, clock_s + in_s)
@@ -143,7 +138,7 @@ class Departures:
         self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:
-        """Plan a look at the given time, or earlier if a new report is due earlier."""
+        """Plan a look at the given time, or earlier for a new report."""
         self.news_s, self.rests = at_s, True
 
     def take(self, now_s: float) -> tuple[bool, Retry | None]:
@@ -160,7 +155,7 @@ class Departures:
         self._apart_s = now_s + self.uniform(0.0, APART_S)
 
     def plan(self, pending: list[Retry], clock_s: float, now_s: float, *, hurried: bool = False) -> None:
-        """Plan the next retry. If several uploads are due, choose the one tried longest ago."""
+        """Plan the next retry. Of several due uploads, choose the one tried longest ago."""
         wakes = []
         for retry in pending:
             wait_s = retry.wait_s(clock_s, hurried=hurried)
@@ -171,13 +166,12 @@ class Departures:
         self.wake = min(wakes, key=lambda wake: wake.at_s, default=None)
 
     def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
-        """After a look that found nothing to send, plan the next look.
+        """Plan the next look, after a look that found nothing to send.
 
         Args:
             now_s: the current time.
-            due_in_s: the seconds until the calendar makes work due; None if it never does.
+            due_in_s: the seconds until the next due work; None without further work.
             keeps_news: whether new reports wait because an old upload must be sent first.
-
         """
         if self.news_s is not None:  # a report was queued during the look
             return
@@ -190,10 +184,10 @@ class Departures:
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
         """After sending new reports, plan a look for more; after a retry, keep the plan.
 
-        New reports that became due while the upload was sent get a new random time. Otherwise they
-        would be sent directly after it, and the collector would know that both uploads come from
-        one device. But if a flush began in the meantime, they are sent now, even if the flush no
-        longer waits.
+        New reports that became due during the upload get a new random time. Otherwise, they would
+        be sent directly after it, and the collector would know that both uploads come from one
+        device. If a flush began in the meantime, they are sent now, even if the flush no longer
+        waits.
         """
         is_due = self.news_s is not None and self.news_s <= now_s
         if (news or is_due) and not (hurried and is_due):

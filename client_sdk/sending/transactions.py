@@ -1,7 +1,7 @@
 """Finds an upload, sends it once, and applies the outcome to the ledger.
 
-The uploader's thread and the helper process use these functions. Each function that takes a
-connection runs within a transaction of its own.
+The uploader's thread and the helper process use these functions. Each function with a connection
+runs within a transaction of its own.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Look(NamedTuple):
 
 
 Found = tuple[outbox.Parcel | None, Look]
-"""The upload to send (None if there is none), and the state of the ledger."""
+"""The upload to send, or None, and the state of the ledger."""
 
 
 def look_for_news(
@@ -56,7 +56,7 @@ def look_for_news(
     *,
     hurried: bool,
 ) -> Found:
-    """Do the work that is due by the calendar; return a new upload of waiting reports.
+    """Do the due work; return a new upload of waiting reports.
 
     Without consent, no work is due. If ``hurried``, reports are sent before their random time.
     """
@@ -97,10 +97,10 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
 ) -> Look:
     """Find an upload, send it once if the user still agrees, and apply the outcome to the ledger.
 
-    ``run`` runs a function in a transaction, and ``look`` is the function that finds the upload.
-    ``before`` is called between this transaction and the request. Before the outcome is applied,
-    ``note`` is called with the upload's id, the response, the outcome and a sentence that tells
-    developers about a problem, if there is one.
+    ``run`` runs a function in a transaction, and ``look`` finds the upload. ``before`` is called
+    between this transaction and the request. ``note`` is called before the outcome is applied. It
+    gets the upload's id, the response, the outcome and a sentence for developers about a problem,
+    or None.
     """
     parcel, found = run(look)
     before()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The maximum size of a response, which is also the maximum size of an upload. A verdict on 256
-refused reports needs a quarter of it."""
+"""The maximum size of a response and of an upload, in bytes. A verdict on 256 refused reports needs
+a quarter of it."""
 
 _HEADERS = {
     "Accept": "application/json",
@@ -27,15 +27,15 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers except the one with the upload key. They are the same on every device, because
-versions or languages would distinguish devices."""
+"""All headers except the upload key. They are the same on every device, because versions or
+languages would distinguish devices."""
 
 
 class Transport(Protocol):
     """An object that can deliver an upload to a collector."""
 
     def post(self, body: bytes) -> Reply | Failure | None:
-        """Deliver an upload once; return the response or, if known, why there is none."""
+        """Deliver an upload once; return the response or, if known, the reason for its absence."""
 
 
 class HttpTransport:
@@ -50,12 +50,11 @@ class HttpTransport:
 
         Args:
             collector: the base URL of the collector.
-            upload_key: the secret that the collector requires; None if it requires none.
-            allow_plain_http: whether the address may lead to another machine without TLS.
+            upload_key: the secret that the collector requires; None without a secret.
+            allow_plain_http: whether a remote address may lack TLS.
 
         Raises:
             ValueError, TypeError: as `client_sdk.protocol.wire.base_url.check_address` does.
-
         """
         check_address(collector, upload_key, allow_plain_http=allow_plain_http)
         self._url = collector.rstrip("/") + REPORTS_PATH
@@ -63,11 +62,11 @@ class HttpTransport:
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | Failure:
-        """Deliver the body of an upload once; return the response, or the reason why there is none.
+        """Deliver the body of an upload once; return the response, or the reason for its absence.
 
-        Redirects are not followed, because the reports and the key are meant for this collector
-        only. For the same reason, a collector on this machine is reached without a proxy. Cookies
-        are not stored, and no password of the machine's user is sent.
+        Redirects are not followed, because only this collector may get the reports and the key. For
+        the same reason, a collector on this machine is reached without a proxy. Cookies are not
+        stored, and no password of the machine's user is sent.
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
@@ -101,7 +100,7 @@ class HttpTransport:
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
-    """Make a deadline cut the connections that a session opens, once the deadline has passed."""
+    """Make a deadline cut a session's connections when the deadline has passed."""
     from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):

@@ -1,6 +1,6 @@
 """The thread that sends waiting reports. The app waits for it only in `Telemetry.flush`.
 
-`client_sdk.sending.timing` decides when uploads are sent, `client_sdk.sending.transactions` chooses
+`client_sdk.sending.timing` decides when uploads are sent. `client_sdk.sending.transactions` chooses
 them, and the ledger stores them.
 """
 
@@ -45,9 +45,8 @@ class Uploader:
     """Sends waiting reports, in one process.
 
     Attributes:
-        problem: why the collector has not counted all reports of the latest upload, and what to do
-            about it; None if it has counted them.
-
+        problem: the problem of the latest upload, with advice; None if the collector counted all of
+            its reports.
     """
 
     def __init__(  # noqa: PLR0913 the objects that it connects
@@ -65,12 +64,10 @@ class Uploader:
         Args:
             ledger_thread: the ledger.
             transport: delivers uploads to the collector.
-            schedule: does the work that is due by the calendar, and knows the user's consent.
-            clock: returns the Unix time, from which windows are computed.
+            schedule: does the due work, and knows the user's consent.
+            clock: returns the Unix time, which determines windows.
             uniform: returns a random delay between two numbers of seconds.
-            watch: calls the app when the spent budget reaches a fraction; None if the app wants no
-                such call.
-
+            watch: calls the app when the spent budget reaches a fraction; None without such calls.
         """
         self.problem: str | None = None
         self._ledger_thread = ledger_thread
@@ -91,26 +88,26 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
-        """Send the reports that earlier processes have left, now or after ``later_s`` seconds."""
+        """Send the reports of earlier processes, now or after ``later_s`` seconds."""
         with self._changed:
             look = self._departures.look_later if later_s else self._departures.look
             look(time.monotonic() + later_s)
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report recorded now is sent: within a minute, together with others."""
+        """Return when to send a report recorded now: within a minute, together with others."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
     def notify(self, departure: Departure) -> None:
-        """Tell the thread that a new report is to be sent at ``departure``."""
+        """Tell the thread to send a new report at ``departure``."""
         with self._changed:
             self._state = _State.WAITING
             self._departures.notify(departure)
             self._wake()
 
     def go_on(self) -> None:
-        """Tell waiting flushes that an answer, which waited in memory, has reached the ledger."""
+        """Tell waiting flushes that an answer in memory has reached the ledger."""
         with self._changed:
             if self._flushes:
                 self._state, self._hurried = _State.WAITING, True
@@ -125,12 +122,12 @@ class Uploader:
                 self._wake()
 
     def flush(self, timeout_s: float) -> Flushed:
-        """Send new reports now; if there are none, send one upload again before its planned time.
+        """Send new reports now. Without new reports, send one upload again before its planned time.
 
-        Delays that the collector has requested still apply, and so does the random pause between an
-        upload and the retry of another upload. A flush waits for the requests that it starts, but
-        not for a later planned time. It ends as soon as nothing more can be sent now, or after
-        ``timeout_s`` seconds.
+        Delays that the collector has requested still apply. So does the random pause between an
+        upload and the retry of another upload. A flush waits for its own requests, but not for a
+        later planned time. It ends as soon as nothing more can be sent now, or after ``timeout_s``
+        seconds.
         """
         with self._changed:
             self._state = _State.WAITING
@@ -294,7 +291,7 @@ class Uploader:
             self._departures.plan(pending, clock_s, time.monotonic(), hurried=hurried)
 
     def _rest(self, look: Look, *, news: bool) -> None:
-        """Conclude an attempt that sent nothing; if it was a look, plan the next look."""
+        """Conclude an attempt that sent nothing; after a look, plan the next look."""
         with self._changed:
             if news:
                 self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)
