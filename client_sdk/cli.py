@@ -104,7 +104,6 @@ class _Parser(argparse.ArgumentParser):
     """Reports usage errors in the format of click, which the project's other commands use."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage, where to find help, the mistake, and the most similar valid word."""
         message += "".join(f". Did you mean {each!r}?" for each in _near(message, self))
         usage = self.format_usage().partition(": ")[2]
         self.exit(ExitStatus.USAGE, f"Usage: {usage}Try '{self.prog} --help' for help.\n\nError: {message}\n")

@@ -201,7 +201,6 @@ def ceilings_of(registry: Registry) -> dict[str, int]:
 
 
 def _is_raised(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Whether a ceiling has been raised or removed."""
     return any(name not in now or now[name] > most for name, most in before.items())
 
 
@@ -284,7 +283,6 @@ def _host(collector: str) -> str:
 
 
 def _read(folder: Path | None) -> Choice | None:
-    """Return the stored choice; None if missing or unreadable."""
     try:
         text = (folder / FILE_NAME).read_text(encoding="utf-8") if folder and (folder / FILE_NAME).is_file() else "{}"
         document: dict[str, Any] = json.loads(text)
@@ -315,7 +313,6 @@ def _read_terms(known: dict[str, Any]) -> dict[str, Terms]:
 
 
 def _write(folder: Path, choice: Choice) -> None:
-    """Replace the stored choice atomically."""
     import tempfile  # noqa: PLC0415 takes 5 ms
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

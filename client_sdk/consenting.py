@@ -120,7 +120,6 @@ class Consenting(Disclosure):
         erase.remove_leftovers(self._path)
 
     def _start(self, agreed: Consent) -> None:
-        """Apply the consent at the program's start."""
         if agreed is SUPPRESSED:
             if self._path is not None:
                 from client_sdk.sending import helper  # noqa: PLC0415 3 ms

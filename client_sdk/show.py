@@ -174,7 +174,6 @@ def _is_trial(budget: BudgetStatus | None) -> bool:
 
 
 def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
-    """Yield a table of sent reports, and a sentence about what one report reveals."""
     say = view.say
     if not entries:
         yield say("show.erased" if view.may_be_erased else "history.nothing")

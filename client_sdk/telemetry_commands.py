@@ -116,7 +116,6 @@ class TelemetryCommands:
         _say(self._asked()[1]("consent.stored"))
 
     def _decision(self) -> Decision:
-        """Print the lines about the decision that applies, and return it."""
         asked, say = self._asked()
         decision = consent.current(asked, collector=self.collector, data_dir=self.data_dir, variable=self.variable)
         _say("\n".join(consent.status(asked, decision, say)))

@@ -165,7 +165,6 @@ class Trial(Gathering, Consenting):
         return "the collector does not count this trial: " + _SERVE if is_unknown else problem
 
     def _tell(self) -> None:
-        """Print each report's outcome and the latest problem, if they are new."""
         with contextlib.suppress(LedgerError):
             for entry in self.history():
                 if self._is_new(entry[:3], entry.outcome):
@@ -198,7 +197,6 @@ class Trial(Gathering, Consenting):
         return before != news
 
     def _fate(self, entry: HistoryEntry) -> str:
-        """Return the outcome of a sent report, in words."""
         if entry.outcome == ReportOutcome.UNANSWERED:
             return f"not acknowledged yet for {entry.window}"
         words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
@@ -215,7 +213,6 @@ class Trial(Gathering, Consenting):
 
 
 def _shown(value: object) -> str:
-    """Return an answer in a readable form, on one line."""
     try:
         return " ".join((str(value).lower() if isinstance(value, bool) else str(value)).split())
     except Exception:  # noqa: BLE001 a number with too many digits, or an error of the app's own type

@@ -23,7 +23,6 @@ LOOK_DEADLINE_S = 5.0
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:
-    """Return the fractions as floats in ascending order."""
     try:
         fractions = sorted({float(fraction) for fraction in warn_at})
     except (TypeError, ValueError):

@@ -113,7 +113,6 @@ def module_of(registry: Registry) -> str:
 
 
 def _purpose(registry: Registry) -> str:
-    """Return the definition of the type ``Purpose``; empty without purposes."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
     purpose = literals(purposes, "Literal[{}]", ", ")

@@ -94,7 +94,6 @@ def _sentences() -> Schema:
 
 
 def _has(key: str, value: object) -> Schema:
-    """Return the schema of the tables in which ``key`` has this value."""
     return {"properties": {key: {"const": value}}, "required": [key]}
 
 

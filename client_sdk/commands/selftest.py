@@ -267,7 +267,6 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
 
 @cache
 def _registry() -> Registry:
-    """Return a registry with more metrics than its budget can pay for."""
     metrics = (
         f'[metric.m{number}]\npurpose = "p"\nkind = "boolean"\nepsilon = 1\n' for number in range(AFFORDABLE + 1)
     )
@@ -277,7 +276,6 @@ def _registry() -> Registry:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[LedgerThread]:
-    """Yield a ledger thread of this process, and end the thread afterwards."""
     open_ledger = partial(ledger_file.open_own, path, APP, forks.this_process(), lambda: True)
     thread = LedgerThread(path, open_ledger)
     try:
@@ -298,7 +296,6 @@ def _record(ledger: LedgerThread, number: int) -> Recorded:
 
 
 def _expect(result: Recorded, *results: Recorded) -> None:
-    """Raise an error unless all ``results`` equal the expected ``result``."""
     for each in results:
         if each is not result:
             raise _BrokenError(f"a report was {each} instead of {result}")
@@ -353,7 +350,6 @@ class _Child:
         there.close()
 
     def receive(self) -> Any:  # noqa: ANN401 the process may send any object
-        """Return the next message of the child process."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
                 received = self.told.recv()
@@ -377,7 +373,6 @@ class _Child:
 
 @contextlib.contextmanager
 def _process(method: str, work: Callable[..., None], *arguments: object) -> Iterator[_Child]:
-    """Yield a child process, and kill it afterwards."""
     child = _Child(method, work, *arguments)
     try:
         yield child
@@ -387,7 +382,6 @@ def _process(method: str, work: Callable[..., None], *arguments: object) -> Iter
 
 
 def _is_open(path: Path, descriptor: int) -> bool:
-    """Whether a descriptor of this process refers to a file."""
     with contextlib.suppress(OSError):
         status = os.fstat(descriptor)
         return (status.st_dev, status.st_ino) == files.identify(path)

@@ -210,6 +210,5 @@ def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
 
 
 def _drop(connection: sqlite3.Connection, reason: str, query: str, parameters: tuple[object, ...]) -> None:
-    """Drop the uploads that a query selects, and count their reports."""
     for (upload_id,) in connection.execute(query, parameters).fetchall():
         queue.count_dropped(connection, reason, len(_take(connection, upload_id)))

@@ -78,7 +78,6 @@ class _Job(Generic[T]):
         return bool(wait((self.result,), timeout_s).done)
 
     def value(self) -> T:
-        """Return the available result, or raise its error."""
         if (error := self.result.exception()) is not None:
             raise error
         return self.result.result()

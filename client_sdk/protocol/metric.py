@@ -78,7 +78,6 @@ class Metric:
     epsilon_nanos: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Derive the edition and the exact epsilon."""
         object.__setattr__(self, "title", self.title or self.name)
         editions = tuple(_edition(self, stratum) for stratum in ("", *self.strata))
         object.__setattr__(self, "edition", _edition(self, self.stratum) if self.stratum else editions[0])

@@ -288,16 +288,13 @@ class _OfFeatures(Kind):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
         return self.observation.expected
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the two answers of `Observation.extremes`."""
         return self.observation.extremes()
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a mapping from names to values."""
         return self.observation.python_type
 
 

@@ -257,7 +257,6 @@ def _tells(metric: Metric) -> str:
 
 
 def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield sentences about true answers on the device's disk."""
     if metric.kind.always_persists:
         yield say("statement.disk.days")
     elif metric.persist:
@@ -267,7 +266,6 @@ def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield sentences about what a single report reveals."""
     share = truth_in_words(metric, say)
     if share is not None:
         yield say("statement.truth", share=share)

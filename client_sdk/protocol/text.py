@@ -82,7 +82,6 @@ cells, hardly any additional texts would be found."""
 
 
 def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
-    """Return the letters from ``letters`` or ``preset``; None after a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
         table.mistake("preset", "cannot be combined with letters; keep one of them")
@@ -190,7 +189,6 @@ class Text(Kind):
     _codes: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Number the letters from 1."""
         object.__setattr__(self, "_codes", {letter: code for code, letter in enumerate(self.letters, 1)})
 
     @property
@@ -221,7 +219,6 @@ class Text(Kind):
         return kind._with_approved(table, values["approved"] or ())
 
     def _with_approved(self, table: TomlTable, texts: Sequence[str]) -> Kind | None:
-        """Return the kind with these approved texts; None if a text is invalid."""
         try:
             shown = [self.label_of(self.number_of(text.removesuffix(CUT))) for text in texts]
         except DomainError:

@@ -41,7 +41,6 @@ LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINA
 
 
 def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
-    """Return the maximum norm in a table; None if missing or invalid."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
         table.mistake(

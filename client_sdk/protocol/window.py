@@ -46,7 +46,6 @@ class Window:
     ends_at: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the name, and the instants at which the window begins and ends."""
         object.__setattr__(self, "text", _text(self.kind, self.first_day))
         object.__setattr__(self, "starts_at", _midnight(self.first_day))
         object.__setattr__(self, "ends_at", _midnight(_next_first_day(self.kind, self.first_day)))

@@ -111,7 +111,6 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
 
 
 def _why_again(reply: Reply | Failure | None) -> str:
-    """Return a sentence for developers about an attempt that will be repeated."""
     if isinstance(reply, Reply):
         cause = failure_of_status(reply.status, has_key=reply.has_key)
         sentence = cause.said_of("the collector", f"status {reply.status}")

@@ -112,7 +112,6 @@ def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
 
 
 def _read(response: requests.Response) -> bytes:
-    """Return the first `MAX_REPLY_BYTES` bytes of a response's body."""
     content = bytearray()
     for byte in response.iter_content(1):  # reading larger pieces would wait until they are complete
         content += byte

@@ -112,62 +112,42 @@ class _Pair(Kind):
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the two metrics."""
         return self.first, self.second
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
         return f"a pair: first {self.first.expected}, then {self.second.expected}"
 
     @property
     def expected_in_cell(self) -> str:
-        """The format of a pair in a table cell."""
         return f", then {MEMBERS_APART!r}, then ".join(part.expected_in_cell for part in self.parts)
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:
-        """Yield the sentences of both metrics about unlisted answers."""
         for part in self.parts:
             yield from part.said_of_others(say)
 
     def parse(self, cell: str) -> object:
-        """Return the pair of answers in a table cell.
-
-        Raises:
-            DomainError: if the cell does not contain two answers.
-
-        """
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """The names of the two metrics."""
         return self.names
 
     def parse_columns(self, cells: Sequence[str]) -> object:
-        """Return the pair of answers in two table cells.
-
-        Raises:
-            DomainError: if there are not two cells.
-
-        """
         if len(cells) != len(self.parts):
             raise DomainError
         return tuple(part.parse(each) for part, each in zip(self.parts, cells, strict=True))
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a tuple of both answers."""
         return f"tuple[{self.first.python_type}, {self.second.python_type}]"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: a list of both answers."""
         return f"readonly [{self.first.typescript_type}, {self.second.typescript_type}]"
 
     @property
     def browser_refusal(self) -> str:
-        """Why the browser SDK does not support the pair; empty if supported."""
         reasons = (reason for part in self.parts for reason in (part.cross_refusal, part.browser_refusal))
         return next(filter(None, reasons), "")
 

@@ -124,7 +124,6 @@ class Nearest(Category):
     _squares: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the squared length of each vector, which every search needs."""
         Category.__post_init__(self)
         object.__setattr__(self, "_squares", tuple(sum(map(mul, point, point)) for point in self.points))
 

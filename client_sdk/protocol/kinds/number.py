@@ -151,7 +151,6 @@ class _Numeric(Grid):
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase about clipping; empty for a kind without clipping."""
         if not self.clip:
             return ""
         low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
@@ -181,11 +180,6 @@ class _Numeric(Grid):
         return clipped, whole
 
     def parse(self, cell: str) -> object:
-        """Return the number in a table cell, without clipping.
-
-        Raises:
-            DomainError: if the number is outside the range without `clip`.
-        """
         number = decimal_in(cell)
         if number is None:
             return None
@@ -196,12 +190,10 @@ class _Numeric(Grid):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: any type of number."""
         return "float | Decimal | Fraction"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: any type of number."""
         return "number | bigint"
 
 
@@ -343,32 +335,26 @@ class _Whole(_Numeric):
 
     @property
     def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # a field in other kinds
-        """The forms of inputs: ``grid``, and ``labels`` if shares of counts are estimated."""
         return ("grid",) if self.size is None else ("grid", "labels")
 
     @property
     def is_whole(self) -> bool:
-        """True, because the numbers are integers."""
         return True
 
     @property
     def most(self) -> int:
-        """The maximum number, ``high``, as an integer."""
         return int(self.high)
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
         return f"a whole number from 0 to {self.high}"
 
     @property
     def size(self) -> int | None:
-        """The number of possible counts; None if only the mean is estimated."""
         return None if self.statistic == "mean" else int(self.high) + 1
 
     @property
     def labels(self) -> Sequence[int]:
-        """The count for each input; empty if only the mean is estimated."""
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
@@ -383,7 +369,6 @@ class _Whole(_Numeric):
         return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
-        """Return every count, or evenly spaced counts if there are more than `SAMPLES`."""
         return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
 
 

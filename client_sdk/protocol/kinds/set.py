@@ -75,7 +75,6 @@ class Subset(Kind):
     _members: Category = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index the values."""
         object.__setattr__(self, "_members", Category(self.values, other=self.other))
 
     @property

@@ -99,7 +99,6 @@ class BalancedDesign(BlockDesign):
     _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Compute the running sums of the weights, and list the multipliers."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
         object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
 

@@ -67,7 +67,6 @@ class Crosses(Channel):
     firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the channel and the first symbol of each feature."""
         laws = zip(self.cells, self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         features = tuple(level_channel(*law) for law in laws)
         object.__setattr__(self, "features", features)

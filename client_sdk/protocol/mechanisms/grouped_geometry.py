@@ -139,7 +139,6 @@ class GroupedGeometry(Channel):
     _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the running sums of the weights."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
 
     @classmethod

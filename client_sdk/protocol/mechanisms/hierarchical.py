@@ -80,7 +80,6 @@ class Hierarchical(Channel):
     levels: tuple[TreeLevel, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the levels."""
         levels, first = [], 0
         laws = zip(self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         for span, law in zip(_spans(self.inputs), laws, strict=True):
@@ -148,7 +147,6 @@ def _spans(points: int) -> list[int]:
 
 
 def _nodes(points: int, span: int) -> int:
-    """Return the number of nodes on a level where each node has ``span`` points."""
     return -(-points // span)
 
 

@@ -32,7 +32,6 @@ class AdditiveNoise(Channel):
     _sums: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the running sums of the weights, which `noise` searches by bisection."""
         object.__setattr__(self, "_sums", tuple(accumulate(self.weights)))
 
     @property
@@ -85,7 +84,6 @@ class AdditiveNoise(Channel):
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:
-        """Return the total weight of noise of at least ``noise``."""
         if noise <= 0:
             return self.total - self._at_least(1 - noise)
         return self._sums[-1] - self._sums[min(noise, len(self._sums)) - 1]

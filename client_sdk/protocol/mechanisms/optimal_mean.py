@@ -77,7 +77,6 @@ class OptimalMean(Channel):
     resolution: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the knots and the resolution from the steps."""
         object.__setattr__(self, "knots", tuple(accumulate(self.steps, initial=0)))
         object.__setattr__(self, "resolution", lcm(*self.steps))
 
@@ -220,7 +219,6 @@ def width_beyond(table: Table, milliodds: Fraction) -> int:
 
 
 def _nearest(numerator: int, denominator: int) -> int:
-    """Return the step in `STEPS` that is nearest to a rational number."""
     at = bisect_right(STEPS, numerator // denominator, lo=1, hi=len(STEPS) - 1)
     low, high = STEPS[at - 1], STEPS[at]
     return low if 2 * numerator <= (low + high) * denominator else high

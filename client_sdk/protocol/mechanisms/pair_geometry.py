@@ -198,7 +198,6 @@ class PairGeometry(Channel):
     _residue: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Prepare the geometry, and find w, the smallest number that is not a square modulo q."""
         geometry = ProjectiveGeometry(self.inputs, self.prime, self.dimension, self.keep_numerator)
         squares = {root * root % self.prime for root in range(self.prime)}
         object.__setattr__(self, "blocks", PairBlocks(self.prime, self.dimension, self.drawn))

@@ -53,7 +53,6 @@ class ProjectiveGeometry(Channel):
     _firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute q**m and the first point with m digits after its leading 1, for all m up to t."""
         powers = tuple(self.prime**digits for digits in range(self.dimension + 1))
         object.__setattr__(self, "_powers", powers)
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))

@@ -101,7 +101,6 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
 
 
 def _share(epsilon: Fraction) -> Fraction:
-    """Return the share of signed axes that are favored."""
     for (low, of_low), (high, of_high) in pairwise(_SHARES):
         if epsilon <= high:
             return (of_low + (of_high - of_low) * (epsilon - low) / (high - low)) / 10**6

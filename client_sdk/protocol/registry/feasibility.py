@@ -165,6 +165,5 @@ def _part(term: _Term, ceiling: Ceiling) -> str:
 
 
 def _written(amount: int, ceiling: Ceiling) -> str:
-    """Return an exact amount in the units of the registry."""
     number = Decimal(amount) / (ATTOS if ceiling is Ceiling.DELTA else NANOS)
     return f"{number.normalize():f}"

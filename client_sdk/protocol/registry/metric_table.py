@@ -251,7 +251,6 @@ def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
 
 
 def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind in a table; None after mistakes, which are added to the table."""
     raw = table.take("cross")
     if raw is not None:
         from client_sdk.protocol.kinds.cross import read_cross  # noqa: PLC0415 2 ms
@@ -270,7 +269,6 @@ def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | No
 
 
 def _refuse(table: TomlTable, kind: Kind) -> None:
-    """Add a mistake for each key in the table that a kind does not allow."""
     for key, problem in kind.refused.items():
         if table.take(key) is not None:
             table.mistake(key, problem)

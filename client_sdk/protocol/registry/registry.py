@@ -111,7 +111,6 @@ class Registry:
     events: tuple[DatedEvent, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the metrics read-only."""
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def __reduce__(self) -> tuple[type["Registry"], tuple[object, ...]]:
@@ -397,7 +396,6 @@ def _read_events(raw: object, mistakes: list[tuple[str, str]]) -> tuple[DatedEve
 
 
 def _day(name: str) -> date | None:
-    """Return the day in a name such as 2027-03-02; None for other formats."""
     with suppress(ValueError):
         day = date.fromisoformat(name)
         return day if day.isoformat() == name else None
