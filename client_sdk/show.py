@@ -143,9 +143,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
     """Yield about twenty lines with the most important content of the ledger, for people.
 
-    Args:
-        view: the ledger.
-        folder: the ledger's data directory, for the hint about showing everything.
+    ``folder`` is the ledger's data directory, for the hint about showing everything.
     """
     say = view.say
     yield from _history(view, view.history[-SHOWN:])
@@ -278,13 +276,7 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def pending(connection: sqlite3.Connection, now_s: float) -> list[PendingReport]:
-    """Return every report that waits, sorted by window and metric.
-
-    Args:
-        connection: the ledger, within a transaction of the caller.
-        now_s: Unix seconds.
-
-    """
+    """Return every report that waits, sorted by window and metric."""
     reports = [*_never_sent(connection, now_s), *_under_way(connection)]
     return sorted(reports, key=lambda report: (report.window, report.metric))
 

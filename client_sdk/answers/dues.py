@@ -93,12 +93,8 @@ def fill_in(
 ) -> None:
     """Queue a "no answer" report for each open slot of a metric with a fill.
 
-    Args:
-        connection: the ledger, within a write transaction of the caller.
-        asked: returns the metric for a slot's metric name, edition and window; None if the device
-            no longer answers the metric.
-        coins: the source of randomness.
-        randomize: randomizes an answer to a metric; here, always the fill's answer.
+    ``asked`` returns the metric for a slot's metric name, edition and window, or None if the device
+    no longer answers the metric. ``randomize`` randomizes an answer to a metric.
     """
     for key in open_slots(connection):
         definition = asked(*key)

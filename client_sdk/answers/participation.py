@@ -53,15 +53,9 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
 ) -> None:
     """Charge the metrics that this device answers in a window, once for each window.
 
-    Args:
-        connection: the ledger, within a write transaction of the caller.
-        registry: the metrics and the ceilings.
-        secret: the device's secret.
-        window: the window that has begun.
-        instant_s: the current Unix time, which determines the day and month of the charges.
-        is_covered: returns whether the user has agreed to a metric. Metrics without consent are
-            neither charged nor replaced. Otherwise, users who often change their consent would
-            answer more metrics than others.
+    ``instant_s`` determines the day and month of the charges. ``is_covered`` returns whether the
+    user has agreed to a metric. Metrics without consent are neither charged nor replaced.
+    Otherwise, users who often change their consent would answer more metrics than others.
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
         return

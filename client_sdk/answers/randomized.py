@@ -71,13 +71,9 @@ def permanent_answer(
 ) -> PermanentAnswer:
     """Return the permanent answer to a metric.
 
-    Args:
-        definition: the metric.
-        channel: the metric's channel.
-        encode: returns the channel's input for the true answer. For an invalid answer, it draws an
-            input from the given coins. These depend only on the metric, its edition and the secret.
-            Therefore all invalid answers of a device get the same input.
-        secret: the device's secret.
+    ``encode`` returns the channel's input for the true answer. For an invalid answer, ``encode``
+    draws an input from the given coins. These depend only on the metric, its edition and the
+    secret. Therefore all invalid answers of a device get the same input.
     """
     labels = (definition.name, definition.edition)
     coins_for = partial(prf_coins.PrfCoins, secret.key)

@@ -160,11 +160,8 @@ def _today() -> date:
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     """Return the mistakes of a registry or, without mistakes, the reasons not to release it.
 
-    Args:
-        path: the registry. Its history is read, too.
-        today: the day of the check.
-        against: the earlier registry for comparison, in a form that `differences.read` reads. None
-            means the last release in the history, if there is one.
+    ``against`` is the earlier registry for comparison, in a form that `differences.read` reads.
+    None means the last release in the history, if there is one.
 
     Raises:
         RegistryError: if the earlier registry cannot be used.
@@ -209,11 +206,7 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a new file; delete it on failure, because it would block the next attempt.
-
-    Raises:
-        OSError: if the file already exists (it is not changed then) or cannot be written.
-    """
+    """Write a new file; delete it on failure, because it would block the next attempt."""
     path.open("xb").close()
     try:
         path.write_bytes(content)
@@ -280,12 +273,9 @@ SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fis
 def release(path: Path, into: Path | None, day: date | None, today: date, *, only_checks: bool) -> Outcome:
     """Add a registry to its history, unless a release with the same metrics is already there.
 
-    Args:
-        path: the registry.
-        into: the history; None for the history next to the registry.
-        day: the day of the release; None for today.
-        today: the current day.
-        only_checks: whether to only check that the registry is in its history, and write nothing.
+    ``into`` is the history, by default the one next to the registry. ``day`` is the day of the
+    release, by default today. If ``only_checks``, write nothing, and check that the registry is in
+    its history.
 
     Raises:
         RegistryError: if the registry or the history cannot be used.
@@ -321,12 +311,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
 
 
 def _replace(file: Path, text: str) -> None:
-    """Replace a file completely, or leave it unchanged.
-
-    Raises:
-        OSError: if it cannot be written.
-
-    """
+    """Replace a file completely, or leave it unchanged."""
     beside = file.with_name(f"{file.name}.new")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -83,13 +83,9 @@ def _options() -> list[str]:
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
     """Lock a file; yield its descriptor, or None if another process holds the lock.
 
-    The lock lasts until every process with the descriptor has closed it or has ended.
-
-    Args:
-        path: the file. A missing file is created.
-        held: the descriptor if this process already has the lock; None otherwise.
-        is_named: whether to write this process's id into the file, so that other processes can end
-            this process.
+    The lock lasts until every process with the descriptor has closed it or has ended. ``held`` is
+    the descriptor if this process already has the lock. If ``is_named``, the file contains this
+    process's id, so that other processes can end this process.
 
     Raises:
         OSError: if the file cannot be created.

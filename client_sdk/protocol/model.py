@@ -389,11 +389,7 @@ class Model(_OfFeatures, Ball):
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
-
-        Raises:
-            DomainError: if a key is missing or unknown, or a value is invalid.
-        """
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
         places, label = self.observation.read(answer)
         scaled = [
             each
@@ -479,11 +475,7 @@ def products(features: Sequence[int], label: int) -> list[int]:
     """Return the weighted coordinates of the vector.
 
     They are label * feature i, feature i * feature j for i <= j, feature i, and the label.
-
-    Args:
-        features: the scaled coordinates of all features, as a vector of norm `UNIT` at most.
-        label: the scaled label, from -`UNIT` to `UNIT`.
-
+    ``features`` are scaled, with a norm of at most `UNIT`. ``label`` is from -`UNIT` to `UNIT`.
     """
     of_label, of_square, of_pair, of_feature, of_itself = weights()
     square = UNIT**2

@@ -63,12 +63,8 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
     The figures for a year are valid for any year of a device.
 
-    Args:
-        registry: the app's questions and ceilings.
-        language: a language for which the SDK or the app has sentences.
-
     Raises:
-        LanguageError: if there are no sentences in the language.
+        LanguageError: if neither the SDK nor the app has sentences in the language.
     """
     say = registry.sentences(language)
     totals = {
@@ -94,12 +90,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
     """Return the changes of the page between two registries, as a unified diff.
 
-    Without changes, the result is empty.
-
-    Args:
-        old: the registry before the change; None if there was none.
-        new: the registry after the change.
-        language: a language for which the SDK or the app has sentences.
+    Without changes, the result is empty. ``old`` is None if there was no registry before.
 
     Raises:
         LanguageError: if the new registry has no sentences in the language. An old registry without
@@ -123,12 +114,7 @@ def _under_heading(line: str, page: Sequence[str]) -> str:
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return the odds that a privacy loss can turn even odds into, in words.
-
-    Args:
-        nanos: the loss in billionths of epsilon.
-        say: the wording to use, in the reader's language.
-    """
+    """Return the odds that a privacy loss can turn even odds into, in words."""
     if nanos >= CERTAIN_NANOS:
         return say("statement.certain")
     return say("statement.odds", ratio=say.number(_printed(nanos), 1))
@@ -137,10 +123,7 @@ def odds(nanos: float, say: Sentences) -> str:
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
     """Return the odds for a privacy loss, and how often they are exceeded, in words.
 
-    Args:
-        nanos: the loss in billionths of epsilon.
-        chance: the maximum probability of a larger loss.
-        say: the wording to use, in the reader's language.
+    ``chance`` is the maximum probability of a larger loss.
     """
     if 2 * chance > 1 and nanos < CERTAIN_NANOS:
         return say("statement.unbounded")
@@ -330,10 +313,7 @@ ROUNDED_AWAY: Final = Fraction(1, 25)
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
     """Return how strong a report's evidence is, in words, for the most revealing metric.
 
-    Args:
-        metrics: at least one metric.
-        say: the wording to use, in the reader's language.
-        written: formats the title of a metric.
+    ``written`` formats the title of a metric.
     """
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio, title = metric.channel.worst_ratio, written(say.code("title", metric.name))

@@ -342,12 +342,7 @@ class Text(Kind):
         return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
-        """Return a text's cell in each group.
-
-        Args:
-            number: the integer of the text.
-            cells: the number of cells of a group, including dummies.
-        """
+        """Return the cell in each group of the text with the integer ``number``."""
         bits, without_dummies = self.bits, cells - self.dummies
         return tuple(group.cell(number >> bits - group.bits, without_dummies) for group in self.groups(cells))
 
@@ -399,12 +394,7 @@ class Text(Kind):
 
 
 def _as_bytes(text: str) -> str:
-    """Return a text in UTF-8, with one letter for each byte.
-
-    Raises:
-        DomainError: if the text contains a lone surrogate, which UTF-8 cannot encode.
-
-    """
+    """Return a text in UTF-8, with one letter for each byte."""
     try:
         return text.encode().decode("latin-1")
     except UnicodeEncodeError:

@@ -145,13 +145,7 @@ class Vector(Ball):
         return f"{self.length} {NUMBERS}, separated by {MEMBERS_APART!r}"
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
-
-        Raises:
-            DomainError: if the answer is not a list of ``length`` finite numbers of at most
-                `MOST_COORDINATE` in absolute value.
-
-        """
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
         if not isinstance(answer, Sized) or len(answer) != self.length:
             raise DomainError
         norm = float(self.norm)

@@ -76,12 +76,10 @@ AttemptOutcome = Acknowledged | Rejected | Transient
 
 
 def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptOutcome:
-    """Return the outcome of an attempt to send an upload.
+    """Return the outcome of an attempt to send an upload of ``reports`` reports.
 
-    Args:
-        reply: the response, or the reason for a missing response; None if the reason is unknown.
-        reports: the number of reports that were sent.
-        now_s: the current Unix time. A ``Retry-After`` date becomes a delay from this time.
+    ``reply`` is the response, or the reason for a missing response; None if the reason is unknown.
+    ``now_s`` is the current Unix time.
     """
     if not isinstance(reply, Reply):
         return Transient()
@@ -103,8 +101,8 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
             return f"the collector refused a report: {sentences[0]}" if sentences else None
         case Rejected(status):
             return (
-                f"the collector rejected an upload with status {status}, and its reports are lost: "
-                "is the collector older than this SDK?"
+                f"the collector rejected an upload with status {status}. The reports in the upload are lost. "
+                "If the collector is older than this SDK, upgrade the collector."
             )
         case Transient():
             return _why_again(reply)
@@ -131,11 +129,8 @@ def _is_the_collectors(reply: Reply) -> bool:
 def retry_after_s(header: str | None, now_s: float) -> float:
     """Return the seconds that a ``Retry-After`` header requests; 0 without a valid header.
 
-    Delays are limited to `RETRY_AFTER_CEILING_S`.
-
-    Args:
-        header: seconds or a date (RFC 9110, section 10.2.3); None if there was no header.
-        now_s: Unix seconds.
+    The header contains seconds or a date (RFC 9110, section 10.2.3). Delays are limited to
+    `RETRY_AFTER_CEILING_S`.
     """
     text = (header or "").strip()
     if not text:

@@ -168,10 +168,8 @@ class Departures:
     def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
         """Plan the next look, after a look that found nothing to send.
 
-        Args:
-            now_s: the current time.
-            due_in_s: the seconds until the next due work; None without further work.
-            keeps_news: whether new reports wait because an old upload must be sent first.
+        ``due_in_s`` is the time until the next due work, in seconds; None without further work.
+        ``keeps_news`` says whether new reports wait because an old upload must be sent first.
         """
         if self.news_s is not None:  # a report was queued during the look
             return

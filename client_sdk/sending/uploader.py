@@ -61,13 +61,9 @@ class Uploader:
     ) -> None:
         """Store the settings; `start`, `notify`, `expect` or `flush` starts the thread.
 
-        Args:
-            ledger_thread: the ledger.
-            transport: delivers uploads to the collector.
-            schedule: does the due work, and knows the user's consent.
-            clock: returns the Unix time, which determines windows.
-            uniform: returns a random delay between two numbers of seconds.
-            watch: calls the app when the spent budget reaches a fraction; None without such calls.
+        ``clock`` returns the Unix time, which determines windows. ``uniform`` returns a random
+        delay between two numbers of seconds. ``watch`` calls the app when the spent budget reaches
+        a fraction.
         """
         self.problem: str | None = None
         self._ledger_thread = ledger_thread

@@ -36,22 +36,13 @@ class Boolean(Labels):
         return {}
 
     def symbol(self, answer: object) -> int:
-        """Return 1 for True and 0 for False.
-
-        Raises:
-            DomainError: if the answer is not a ``bool``.
-
-        """
+        """Return 1 for True and 0 for False."""
         if not isinstance(answer, bool):
             raise DomainError
         return int(answer)
 
     def parse(self, cell: str) -> object:
-        """Return the truth value in a table cell.
-
-        Raises:
-            DomainError: if the cell contains no truth value.
-        """
+        """Return the truth value in a table cell."""
         stated = cell.strip().lower()
         if stated not in TRUTH_VALUES:
             raise DomainError

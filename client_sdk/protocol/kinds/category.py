@@ -54,11 +54,7 @@ class Category(Labels):
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     def symbol(self, answer: object) -> int:
-        """Return the channel's input for a value.
-
-        Raises:
-            DomainError: if the answer is not a string, or is unlisted and `other` is None.
-        """
+        """Return the channel's input for a value."""
         symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
         if symbol is None:
             raise DomainError

@@ -187,12 +187,7 @@ class Cross(_Pair, Labels):
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
 
     def symbol(self, answer: object) -> int:
-        """Return the channel's input for a pair of answers.
-
-        Raises:
-            DomainError: if the answer is not a tuple or list of two, or if a part is invalid.
-
-        """
+        """Return the channel's input for a pair of answers."""
         group, outcome = pair(answer)
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 

@@ -156,12 +156,7 @@ class Nearest(Category):
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:
-        """Return the channel's input for a label, or for the prototype nearest to a vector.
-
-        Raises:
-            DomainError: if the answer is neither a vector nor a label. The error contains no part
-                of the answer.
-        """
+        """Return the channel's input for a label, or for the prototype nearest to a vector."""
         if isinstance(answer, str):
             return Category.symbol(self, answer)
         if not isinstance(answer, Sized) or len(answer) != self.dimensions:

@@ -164,11 +164,7 @@ class _Numeric(Grid):
         return say(f"{key}.within", low=low, high=high)
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position in the range, from 0 to 1.
-
-        Raises:
-            DomainError: if the answer is not a number, or is outside the range without `clip`.
-        """
+        """Return an answer's position in the range, from 0 to 1."""
         number, unit = ratio_of(answer)
         low, low_unit = self.low.as_integer_ratio()
         high, high_unit = self.high.as_integer_ratio()
@@ -358,12 +354,7 @@ class _Whole(_Numeric):
         return range(self.size or 0)
 
     def part(self, answer: object) -> Ratio:
-        """Return a count's position in the range, from 0 to 1.
-
-        Raises:
-            DomainError: if the answer is neither an integer nor infinite, or is outside the range
-                without `clip`.
-        """
+        """Return a count's position in the range, from 0 to 1."""
         if not isinstance(answer, Integral) and abs(exact(answer)) < BEYOND:
             raise DomainError
         return _Numeric.part(self, answer)

@@ -244,11 +244,7 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
 
 
 def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
-    """Check that a mechanism supports a request.
-
-    Raises:
-        ValueError: if not. The message says how to fix the definition.
-    """
+    """Check that a mechanism supports a request. Raise a ValueError with advice if not."""
     kind, name = request.kind, mechanism.name
     is_of_labels = mechanism.shape == "labels" and "labels" not in request.shapes
     if is_of_labels and kind.unshared and mechanism.is_open_to(kind):
@@ -302,13 +298,10 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
-    """Return the mechanism that ``auto`` chooses for one of several values.
+    """Return the mechanism that ``auto`` chooses for one of ``inputs`` values.
 
-    The choice applies to categories, ordinals, pairs, small counts and sets.
-
-    Args:
-        inputs: the number of values.
-        odds: e**epsilon.
+    The choice applies to categories, ordinals, pairs, small counts and sets. ``odds`` is
+    e**epsilon.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 takes 2 ms
 

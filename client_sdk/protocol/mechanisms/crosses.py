@@ -156,12 +156,9 @@ than 6."""
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
     """Whether crosses are expected to predict the label better than a vector of products.
 
-    Args:
-        features: the number of features.
-        coordinates: the total number of coordinates of the features. A number has 1, and a choice
-            of m values has m - 1.
-        odds: e**epsilon.
-        population: the expected number of reporting devices.
+    ``coordinates`` is the total number of coordinates of the features: 1 for a number, and m - 1
+    for a choice of m values. ``odds`` is e**epsilon, and ``population`` the expected number of
+    reporting devices.
     """
     return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3
 
@@ -169,10 +166,7 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
 def bins_for(features: int, odds: Fraction, population: int | None) -> int:
     """Return the number of equal parts of a number's range in crosses.
 
-    Args:
-        features: the number of features.
-        odds: e**epsilon.
-        population: the expected number of reporting devices; None if unknown.
+    ``odds`` is e**epsilon, and ``population`` the expected number of reporting devices.
     """
     few = population is not None and population * ln_ceiling(odds) ** 2 < FEW_REPORTS * features
     return FEW_BINS if few else BINS

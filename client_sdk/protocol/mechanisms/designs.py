@@ -90,12 +90,8 @@ def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
     """Return the block size and the number of base blocks of a cyclic design with few symbols.
 
-    The result is (1, 1) if k-ary randomized response is better.
-
-    Args:
-        inputs: the number of values, from 2 to half of `MAX_LEVEL_SYMBOLS`.
-        odds: e**epsilon.
-
+    The result is (1, 1) if k-ary randomized response is better. ``inputs`` is from 2 to half of
+    `MAX_LEVEL_SYMBOLS`, and ``odds`` is e**epsilon.
     """
     candidates = [*_k_ary_and_cyclic(inputs, odds, MAX_LEVEL_SYMBOLS)]
     block_size, base_blocks = _fewest_symbols(candidates).design or (1, 1)
@@ -130,13 +126,9 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return the `Candidate.variance` of subset selection.
+    """Return the `Candidate.variance` of subset selection with ``size`` of ``inputs`` values.
 
-    Args:
-        inputs: the number of values, at least 2.
-        size: the number of values in a report, from 1 to inputs - 1. Size 1 is k-ary randomized
-            response.
-        odds: e**epsilon.
+    Size 1 is k-ary randomized response. ``odds`` is e**epsilon.
     """
     return _average_variance(inputs, *_support(inputs, size, odds))
 

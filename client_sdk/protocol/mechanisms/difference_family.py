@@ -47,16 +47,15 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     divisor. Columns without an entry have weight 0. There are at most as many entries as equations.
     Return None without a solution.
 
+    Each of ``equations`` contains the coefficients of a row. Each of ``totals`` is at least 0, and
+    one is above 0.
+
     This is the simplex method in exact integers. Each division by a pivot is exact (Edmonds 1967,
     "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
     largest sum enters the basis, because this rule takes few pivots. After a pivot without
     progress, the first possible column enters, so that the method cannot cycle (Bland 1977, "New
     finite pivoting rules for the simplex method", theorem 3.1). All machines find the same
     solution.
-
-    Args:
-        equations: the coefficients, one row for each equation.
-        totals: the right-hand sides, each at least 0 and some above 0.
     """
     rows = [[*row, total] for row, total in zip(equations, totals, strict=True)]
     basis = [len(equations[0]) + index for index in range(len(rows))]  # one artificial column for each equation
@@ -115,14 +114,10 @@ def proper_divisors(points: int) -> Row:
 def multipliers(points: int, order: int) -> tuple[int, ...]:
     """Return the multipliers of a starter: the smallest unit of each coset.
 
-    The group consists of the units u with u**order = 1 modulo v, and their negatives. A coset is
-    the group times one unit. For example, for v = 7 and order 1, the group is {1, 6}. The cosets
-    are {1, 6}, {2, 5} and {3, 4}, and the multipliers are 1, 2 and 3.
-
-    Args:
-        points: v, the number of values.
-        order: the number of units u with u**order = 1 modulo v that map the starter to itself; 1 if
-            v is not prime.
+    The group consists of the units u with u**order = 1 modulo v = ``points``, and their negatives.
+    A coset is the group times one unit. For example, for v = 7 and order 1, the group is {1, 6}.
+    The cosets are {1, 6}, {2, 5} and {3, 4}, and the multipliers are 1, 2 and 3. If v is not prime,
+    the order is 1.
     """
     signed = {sign * unit % points for unit in _subgroup(points, order) for sign in (1, -1)}
     return tuple(coset[0] for coset in _cosets(points, signed) if gcd(coset[0], points) == 1)
@@ -132,19 +127,16 @@ def multipliers(points: int, order: int) -> tuple[int, ...]:
 def values_by_starter(points: int, block_size: int, order: int, starter: int) -> tuple[int, ...]:
     """Return the values 0..v-1, starting with the s members of a starter.
 
+    In the signature, ``points`` is v and ``block_size`` is s.
+
     If v is prime, the values are listed coset by coset, for the group of units u with u**order = 1.
     The cosets are sorted by their smallest values. The value 0 is the first value if the order is
-    above 1 and s is a multiple of the order plus one. Otherwise, 0 is the last value.
+    above 1 and s is one more than a multiple of the order. Otherwise, 0 is the last value. The only
+    starter is 0.
 
     If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The hash yields
     one 64-bit big-endian integer (word) for each value. The values are sorted by their words. For
     equal words, the lower value comes first.
-
-    Args:
-        points: v, the number of values.
-        block_size: s, the number of members of the starter.
-        order: as for `multipliers`.
-        starter: the number of the starter, from 0; always 0 if v is prime.
     """
     if proper_divisors(points):
         seed = WORDS_OF + struct.pack(">3Q", points, block_size, starter)

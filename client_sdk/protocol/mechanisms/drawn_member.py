@@ -63,11 +63,6 @@ class DrawnMember(Channel):
         """Return the channel that perturbs the drawn member by k-ary randomized response.
 
         A report names each member of the set e**epsilon times as often as any other value.
-
-        Args:
-            epsilon: the requested epsilon.
-            values: the number of values.
-            drawn: the number of elements in a padded set.
         """
         of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
         return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)

@@ -84,11 +84,6 @@ class Gaussian(AdditiveNoise):
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
         """Return the channel with the least noise within an epsilon and a delta.
 
-        Args:
-            epsilon: the requested epsilon.
-            delta: the requested delta.
-            points: the number of grid points for rounding numbers.
-
         Raises:
             ValueError: if the noise would exceed `MAX_REACH`, or if delta is too small for 64-bit
                 weights.

@@ -74,12 +74,8 @@ def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
     """Return the best projective geometry with about ``cells`` points, one for each cell.
 
     The variance of a cell's share hardly depends on the number of cells. Fewer cells make tallies
-    smaller. With more cells, fewer texts share a cell.
-
-    Args:
-        odds: e**epsilon, above 1.
-        cells: the desired number of points, from 2**8.
-        drawn: m, the maximum number of texts in an answer.
+    smaller. With more cells, fewer texts share a cell. ``odds`` is e**epsilon, and ``drawn`` is m,
+    the maximum number of texts in an answer.
     """
 
     def cost(candidate: tuple[Geometry, int, int]) -> Fraction:
@@ -155,12 +151,8 @@ class GroupedGeometry(Channel):
     ) -> GroupedGeometry:
         """Return the most precise channel of these sizes within an epsilon.
 
-        Args:
-            epsilon: the requested epsilon.
-            prime: q, the prime of the geometry; an odd one if ``drawn`` is above 1.
-            dimension: t, the number of coordinates of a point's vector.
-            weights: the weight of each group.
-            drawn: m, the maximum number of texts in an answer.
+        ``prime`` and ``dimension`` are q and t of PG(t-1, q). ``drawn`` is m, the maximum number of
+        texts in an answer. If m is above 1, q must be odd.
         """
         points = (prime**dimension - 1) // (prime - 1)
         if drawn == 1:
@@ -284,11 +276,7 @@ class Group:
 def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> tuple[Group, ...]:
     """Return the groups of a metric: one for each level, then the confirming groups.
 
-    Args:
-        letters: the letters of a text, in the registry's order.
-        max_length: the maximum number of letters in a text.
-        cells: the number of cells of each group.
-        discover: whether there are levels, to discover texts.
+    ``letters`` are in the registry's order. If ``discover`` is false, there are no levels.
     """
     bits = max_length * letter_bits(letters)
     sizes = _sizes(bits, letter_bits(letters), cells) if discover else [(bits, 1)] * CONFIRMING

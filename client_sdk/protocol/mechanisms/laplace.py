@@ -53,12 +53,8 @@ class Laplace(AdditiveNoise):
 
         Each weight is e**(epsilon / (points - 1)) times the next one, rounded down. The last weight
         covers all larger noise. It is the smallest weight that keeps the ratios at the ends of the
-        range within e**epsilon. There are as many symbols as inputs.
-
-        Args:
-            epsilon: the requested epsilon.
-            points: the number of inputs.
-            most: the maximum sum of the weights of all symbols for an input.
+        range within e**epsilon. There are as many symbols as inputs. ``most`` is the maximum sum of
+        the weights of all symbols for an input.
 
         Raises:
             ValueError: if the maximum sum is too small to represent a weight.

@@ -101,14 +101,9 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights whose ratio is at most ``odds``.
+        """Return the channel with the largest integer weights at a ratio of at most ``odds``.
 
-        Args:
-            steps: the distances between successive knots.
-            width: the number of symbols in a band.
-            odds: e**epsilon.
-            most: the maximum sum of the weights of all symbols for one band.
-
+        ``most`` is the maximum sum of the weights of all symbols for one band.
         """
         light = int(most / (width * odds + len(steps)))
         return cls(steps, width, light, int(light * odds))
@@ -187,12 +182,7 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
     """Return the steps for an epsilon between those of two tables.
 
     If both tables have the same width and number of steps, the steps are interpolated. Otherwise,
-    the upper table's steps are returned.
-
-    Args:
-        below: the table with the lower epsilon. Below the first table, it equals ``above``.
-        above: the table with the higher epsilon.
-        milliodds: 1000 e**epsilon, between those of both tables.
+    the upper table's steps are returned. ``milliodds`` is 1000 e**epsilon.
     """
     if below is above or (below.width, len(below.steps)) != (above.width, len(above.steps)):
         return above.steps
@@ -208,11 +198,7 @@ def width_beyond(table: Table, milliodds: Fraction) -> int:
 
     The w symbols of the band contribute a variance proportional to w**2. The other symbols
     contribute a variance proportional to 1 / (w e**epsilon). Therefore the best width is
-    proportional to e**(-epsilon / 3).
-
-    Args:
-        table: the table with the steps.
-        milliodds: 1000 e**epsilon, at least the table's.
+    proportional to e**(-epsilon / 3). ``milliodds`` is 1000 e**epsilon.
     """
     most = table.width**3 * table.milliodds
     return next(width for width in range(table.width, 0, -1) if width == 1 or width**3 * milliodds <= most)

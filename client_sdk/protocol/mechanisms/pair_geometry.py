@@ -117,10 +117,8 @@ class PairBlocks(NamedTuple):
     def support(self, keep: Fraction) -> tuple[Fraction, Fraction]:
         """Return two probabilities that a reported block contains a given element.
 
-        The first is for an element of the drawn pair, the second for any other element.
-
-        Args:
-            keep: the probability that the drawn pair favors the reported block.
+        The first is for an element of the drawn pair, the second for any other element. ``keep`` is
+        the probability that the drawn pair favors the reported block.
         """
         both = self._through(2) if self.drawn == PAIR else 0
         with_third = 2 * (self._through(2) - self._through(3)) + (self._through(3) if self.drawn == PAIR else 0)
@@ -132,12 +130,7 @@ class PairBlocks(NamedTuple):
         return own, other
 
     def rare_variance(self, odds: Fraction) -> Fraction:
-        """Return the variance of a rare value's estimated share, times the number of reports.
-
-        Args:
-            odds: e**epsilon.
-
-        """
+        """Return the variance of a rare value's share, times the number of reports."""
         weight = self.pair_ratio(odds) * self.favored
         own, other = self.support(weight / (weight + self.number - self.favored))
         return other * (1 - other) * self.drawn**2 / (2 * (own - other)) ** 2
@@ -150,12 +143,7 @@ class PairBlocks(NamedTuple):
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
     """Return the geometry with the fewest blocks among those that are `GOOD_ENOUGH`.
 
-    Return None without such a geometry, for example if ``drawn`` is 1.
-
-    Args:
-        values: the number of values.
-        drawn: m, the number of elements of a padded set.
-        odds: e**epsilon.
+    Return None without such a geometry, for example if ``drawn`` (m) is 1.
     """
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:

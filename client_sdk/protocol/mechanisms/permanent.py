@@ -94,10 +94,7 @@ class Permanent(Channel):
         metric. A small change of the number then rarely changes the permanent answer (Ding,
         Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
-        Args:
-            encode: encodes the answer, given the coins for rounding.
-            coins_of: a function from labels to the device's coins.
-            labels: labels that identify the metric.
+        ``encode`` encodes the answer, given the coins for rounding. ``labels`` identify the metric.
         """
         value = encode(coins_of(OFFSET, *labels))
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))

@@ -87,11 +87,7 @@ def rotations_for(length: int, odds: Fraction) -> Rotations:
     The arithmetic is exact. The best share of favored axes is 1 - Phi(t), with the solution t of
     phi(t) / t - (1 - Phi(t)) = 1 / (e**epsilon - 1) (Isik et al. 2023, for directions in high
     dimension). Here, phi and Phi are the density and the distribution function of the standard
-    normal distribution.
-
-    Args:
-        length: the number of coordinates of a vector, from 1 to 4,095.
-        odds: e**epsilon.
+    normal distribution. ``length`` is from 1 to 4,095, and ``odds`` is e**epsilon.
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)

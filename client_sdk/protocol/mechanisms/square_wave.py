@@ -60,10 +60,7 @@ class SquareWave(Channel):
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
         """Return the channel with the best band and the largest integer weights within an epsilon.
 
-        Args:
-            epsilon: the requested epsilon.
-            points: the number of inputs.
-            most: the maximum sum of the weights of all symbols for an input.
+        ``most`` is the maximum sum of the weights of all symbols for an input.
 
         Raises:
             ValueError: if the maximum sum is too small to represent a weight.

@@ -25,11 +25,7 @@ def between(old: Registry, new: Registry) -> list[str]:
     """Return a sentence for each metric that is new, was removed, or has another meaning.
 
     Changes of titles and publication are included, because outsiders see them. Changes of purposes
-    and similar texts are left out.
-
-    Args:
-        old: the registry before the change, with its history if there is one.
-        new: the registry after the change, with its history.
+    and similar texts are left out. Both registries should contain their history.
     """
     sentences = []
     for name, metric in new.metrics.items():
@@ -206,11 +202,7 @@ def _require_new(place: Path) -> None:
 
 
 def _in_git(place: Path) -> str | None:
-    """Return the text of a file in an existing revision; None without the file.
-
-    Raises:
-        RegistryError: if the text is not UTF-8.
-    """
+    """Return the text of a file in an existing revision; None without the file."""
     blob = _git("rev-parse", "--verify", "--quiet", "--end-of-options", place.as_posix())
     if blob is None:
         return None

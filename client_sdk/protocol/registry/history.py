@@ -64,11 +64,7 @@ def read(path: Path) -> Registry:
 
 
 def load(path: Path) -> Registry:
-    """Read a registry and its history, and log problems as `Registry.load` does.
-
-    Raises:
-        RegistryError: as `read` does.
-    """
+    """Read a registry and its history, and log problems as `Registry.load` does."""
     return _with_history(Registry.load(path), path)
 
 
@@ -103,7 +99,7 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
     """Check that every release in a history belongs to the registry's app.
 
     Raises:
-        RegistryError: if not. The error names the first release of another app.
+        RegistryError: if a release belongs to another app.
     """
     for number, release in enumerate(releases, 1):
         if release.registry.app != registry.app:

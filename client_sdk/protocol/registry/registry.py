@@ -276,11 +276,7 @@ class Registry:
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return a registry, or read the registry from a path.
-
-    Raises:
-        RegistryError, TypeError: as `Registry.load` does.
-    """
+    """Return a registry, or read the registry from a path like `Registry.load`."""
     return given if isinstance(given, Registry) else Registry.load(given)
 
 

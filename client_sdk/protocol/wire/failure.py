@@ -59,9 +59,7 @@ class Failure(Enum):
     def said_of(self, server: str, detail: str = "") -> str:
         """Return a message with the server, the problem and the advice.
 
-        Args:
-            server: a name for the server, such as ``the store``.
-            detail: a detail of the failure, such as a status; may be empty.
+        ``detail`` is a detail of the failure, such as a status; it may be empty.
         """
         return f"{server} cannot be used: {self.words(detail)}"
 
@@ -121,12 +119,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def failure_of_status(status: int, *, has_key: bool = True) -> Failure:
-    """Return the reason for an HTTP status other than success.
-
-    Args:
-        status: the status.
-        has_key: whether a key was sent.
-    """
+    """Return the reason for an HTTP status other than success."""
     cause = _BY_STATUS.get(status, Failure.STATUS)
     return Failure.NO_KEY if cause is Failure.KEY and not has_key else cause
 
