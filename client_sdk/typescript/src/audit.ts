@@ -2,9 +2,11 @@
  * Simulates devices for `hearsay-estimator audit --sdk "npx hearsay-audit hearsay.js"`. It reads lines of JSON from
  * standard input, and writes one line of JSON in response to each.
  *
- * A simulated device runs the same code as an app, with three exceptions. Its ledger is in memory. Uploads are not
- * sent, but returned to the audit, and count as accepted. And its budget and its questions never end, because a device
- * that has stopped reporting gives an audit nothing to measure.
+ * A simulated device runs the same code as an app, except that:
+ *
+ * - its ledger is in memory
+ * - its uploads are returned to the audit, and count as accepted
+ * - its budget and its metrics never end, so that it never stops reporting
  */
 
 import { createInterface } from "node:readline";
@@ -21,7 +23,7 @@ interface Line {
   readonly at?: number;
 }
 
-/** Return the same questions without ceilings and without last days. */
+/** Return the same metrics without ceilings and without last days. */
 function withoutCeilings(registry: CompiledRegistry): CompiledRegistry {
   const { window } = registry.budget;
   const metrics = Object.entries(registry.metrics).map(([name, { expires, ...metric }]) => [name, metric] as const);

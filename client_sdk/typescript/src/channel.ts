@@ -12,7 +12,7 @@ export interface Channel {
   readonly symbols: number;
   /** Return the symbol to report for an input from 0 to k - 1. The choice of coins reveals nothing about the input. */
   perturb(value: number, coins: Coins): number;
-  /** Return the inputs for which a symbol has its largest probability, in ascending order. */
+  /** Return the most likely inputs for a symbol, in ascending order. */
   likeliest(symbol: number): readonly number[];
 }
 

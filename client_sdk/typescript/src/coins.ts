@@ -1,5 +1,5 @@
 /**
- * Coins: the source of randomness, which a mechanism gets as an argument.
+ * Coins: the source of randomness, passed to a mechanism as an argument.
  *
  * `systemCoins` draws a new 64-bit word from the system's generator for every decision. Nothing is seeded or buffered.
  */
@@ -23,7 +23,7 @@ export class WordCoins implements Coins {
     return this.word() < numerator;
   }
 
-  /** Words at or above the largest multiple of the bound are drawn again: their remainders would favor low integers. */
+  /** Words from the largest multiple of the bound on are drawn again: their remainders would favor low integers. */
   below(bound: bigint): bigint {
     const unbiased = COIN_SCALE - (COIN_SCALE % bound);
     for (;;) {

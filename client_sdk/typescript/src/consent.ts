@@ -1,5 +1,6 @@
 /**
- * Asks for consent in pages: shows a dialog, and stores the choice in `localStorage`, where `forget` leaves it.
+ * Asks for consent in pages: shows a dialog, and stores the choice in `localStorage`. `forget` does not delete the
+ * choice.
  *
  *     telemetry.consent = await ask(registry, { collector });
  */
@@ -29,9 +30,7 @@ function keyOf(app: string): string {
 
 /**
  * Return a prompt that shows a modal dialog with two equal buttons. Neither button has the focus, and Escape selects
- * neither.
- *
- * If `statement` is the address of the app's statement, the dialog links to it.
+ * neither. If `statement` is the address of the app's statement, the dialog links to it.
  */
 export function dialog(statement?: string): Prompt {
   return (names, [wants, ...lines], say, language) => {

@@ -1,6 +1,5 @@
 /**
- * Asks for consent on the terminal, in Node. The choice is stored in a file next to the ledger, where `forget` leaves
- * it.
+ * Asks for consent on the terminal, in Node. A file next to the ledger stores the choice. `forget` does not delete it.
  */
 
 import { randomUUID } from "node:crypto";
@@ -97,9 +96,9 @@ export function terminal(statement?: string): Prompt {
 }
 
 /**
- * Return the answer that a user typed, as a whole word or as a unique first letter.
+ * Return the answer that a user typed, as a whole word or as a unique first letter; undefined for any other input.
  *
- * For any other input, return undefined, so that no answer is easier to give than another.
+ * No answer is easier to give than another.
  */
 export function typedAnswer<Answer extends string>(line: string, words: Readonly<Record<Answer, string>>): Answer | undefined {
   const typed = line.trim().toLowerCase();
@@ -108,8 +107,8 @@ export function typedAnswer<Answer extends string>(line: string, words: Readonly
 }
 
 /**
- * Whether this program may read from its terminal. The system would stop a program in the background. Only Linux tells
- * whether it is in the background.
+ * Whether this program may read from its terminal. The system would stop a program in the background. Only Linux says
+ * whether a program is in the background.
  */
 function isInForeground(): boolean {
   try {

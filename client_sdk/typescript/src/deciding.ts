@@ -1,6 +1,5 @@
 /**
- * Pure functions that decide whether to report, decide whether a stored choice still applies, and describe the
- * result.
+ * Pure functions that decide whether to report and whether a stored choice still applies, and that describe the result.
  */
 
 import type { CompiledMetric, CompiledRegistry } from "./compiled.js";
@@ -9,10 +8,10 @@ import { sentencesIn, type Say } from "./sentences.js";
 
 export { SUPPRESSED, type Consent, type Decision, type Rule } from "./decision.js";
 
-/** The questions, as `hearsay-client compile` writes them. */
+/** The metrics, as `hearsay-client compile` writes them. */
 export type Registry = CompiledRegistry<unknown, unknown>;
 
-/** The terms on which a user agrees to a question. The agreement also covers lower costs. */
+/** The terms of an agreement to a metric. The agreement also covers lower costs. */
 export type Terms = readonly [meaning: string, nanos: number, attos: number];
 
 /** The user's choice, and the terms that the user saw. The Python SDK writes the same document. */
@@ -24,19 +23,19 @@ export interface Choice {
   readonly host: string;
   /** The app's ceilings, in billionths of epsilon or, for delta, in units of 10^-18. */
   readonly ceilings: Readonly<Record<string, number>>;
-  /** Each question that the user agreed to, with its terms. */
+  /** Each metric that the user agreed to, with its terms. */
   readonly agreed: Readonly<Record<string, Terms>>;
-  /** Each question that the user refused, with its terms. The other questions are still asked. */
+  /** Each metric that the user refused, with its terms. */
   readonly declined: Readonly<Record<string, Terms>>;
 }
 
 /** The user's answer; undefined if the user does not choose. */
 export type Answer = boolean | readonly string[] | undefined;
 
-/** Shows these lines, and asks the user about the questions with these names. `say` gives the wording in `language`. */
+/** Shows these lines, and asks the user about the metrics with these names. `say` gives the wording in `language`. */
 export type Prompt = (names: readonly string[], lines: readonly string[], say: Say, language: string) => Promise<Answer> | Answer;
 
-/** If `DO_NOT_TRACK` or `CI` has one of these values, it counts as unset. */
+/** Values with which `DO_NOT_TRACK` or `CI` counts as unset. */
 const OFF = ["", "0", "false"];
 
 /** The variable, or the settings of a browser, with which users say that they do not want to be tracked. */
@@ -86,11 +85,11 @@ function firstSet(environment: Environment, names: readonly string[]): string | 
 }
 
 /**
- * Return the decision that follows from a stored choice, for the app's current questions.
+ * Return the decision that follows from a stored choice, for the app's current metrics.
  *
- * After a yes, new questions are withheld until the user has been asked about them. So are questions whose meaning has
- * changed or whose cost has risen. If a ceiling was raised or the collector moved to another host, every question is
- * withheld, and nothing is deleted. If the user has declined, they are not asked again.
+ * After a yes, new metrics are withheld until the user has been asked about them. So are metrics with a new meaning or
+ * a higher cost. If a ceiling was raised or the collector moved to another host, every metric is withheld, and nothing
+ * is deleted. A user who has declined is not asked again.
  */
 export function standing(choice: Choice | undefined, registry: Registry, host: string): Decision {
   const everything = Object.keys(registry.metrics);
@@ -113,7 +112,7 @@ export function standing(choice: Choice | undefined, registry: Registry, host: s
   return { consent, rule: "choice", by, withheld, undecided: withheld.filter(isNewTo(choice.declined)) };
 }
 
-/** Return a question's terms. Costs beyond 2^53 are always rounded in the same way. */
+/** Return a metric's terms. Costs beyond 2^53 are always rounded in the same way. */
 function termsOf({ terms, nanos, attos }: CompiledMetric): Terms {
   return [terms, Number(nanos), Number(attos)];
 }
@@ -124,7 +123,10 @@ function ceilingsOf({ budget: { window, per_window, ...others } }: Registry): Re
   return Object.fromEntries(ceilings.map(([ceiling, most]) => [ceiling, Number(most)]));
 }
 
-/** Return the choice to store after the user has chosen about all questions or, after an earlier choice, about some. */
+/**
+ * Return the choice to store, after the user has chosen about all metrics or, after an earlier choice, about some
+ * metrics.
+ */
 export function chosen(
   consent: boolean | readonly string[],
   registry: Registry,
@@ -146,9 +148,9 @@ export function chosen(
 }
 
 /**
- * Return the lines that ask for consent: the questions, their reasons, the collector, and how much a report reveals.
+ * Return the lines that ask for consent: the metrics, their reasons, the collector, and how much a report reveals.
  *
- * If the user has agreed before, the lines also say why they are asked again.
+ * If the user has agreed before, the lines explain why the user is asked again.
  */
 export function words(registry: Registry, decision: Decision, host: string, language: string): string[] {
   const say = sentencesIn(registry, language);
@@ -168,7 +170,7 @@ function dateIn(say: Say, text: string): string {
   return say("number.date", { year, month, day });
 }
 
-/** Return lines that describe a decision: the rule behind it, and the withheld questions. */
+/** Return lines about a decision: the rule behind it, and the withheld metrics. */
 export function status(registry: Registry, decision: Decision, language: string): string[] {
   const say = sentencesIn(registry, language);
   const { consent, rule, withheld } = decision;

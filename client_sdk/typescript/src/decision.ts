@@ -1,9 +1,9 @@
-/** A decision on whether to report: what the user agreed to, which rule applied, and which questions are undecided. */
+/** A decision on whether to report: what the user agreed to, the applied rule, and the undecided metrics. */
 
 import { HearsayError } from "./errors.js";
 
 /**
- * The consent while telemetry is suppressed: nothing is recorded, stored, sent or deleted. It is null, which is
+ * The consent while telemetry is suppressed: nothing is recorded, stored, sent or deleted. The value is null, which is
  * falsy.
  */
 export const SUPPRESSED = null;
@@ -34,9 +34,9 @@ export interface Decision {
   readonly rule: Rule;
   /** The variable, setting or file that the rule found, or the day of the user's choice; empty if undecided. */
   readonly by: string;
-  /** The questions that the user has not agreed to. Nothing is recorded for them. */
+  /** The metrics that the user has not agreed to. Nothing is recorded for them. */
   readonly withheld: readonly string[];
-  /** The questions that `ask` would ask about. */
+  /** The metrics that `ask` would ask about. */
   readonly undecided: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function consentOf(value: unknown): Consent {
   return value.length > 0 && [...value];
 }
 
-/** Whether the user has agreed to all purposes of a question. Without a purpose, it needs consent to everything. */
+/** Whether the user has agreed to all purposes of a metric. A metric without a purpose needs consent to everything. */
 export function covers(consent: Consent, purposes: readonly string[] | undefined): boolean {
   if (!consent || consent === true) return consent === true;
   return purposes?.every((purpose) => consent.includes(purpose)) ?? false;

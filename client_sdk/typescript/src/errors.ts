@@ -4,12 +4,12 @@ export class HearsayError extends Error {
   override name = "HearsayError";
 }
 
-/** The registry has no question with this name. */
+/** The registry has no metric with this name. */
 export class UnknownMetricError extends HearsayError {
   override name = "UnknownMetricError";
 }
 
-/** The answer is outside the question's domain. */
+/** The answer is outside the metric's domain. */
 export class OutsideDomainError extends HearsayError {
   override name = "OutsideDomainError";
 }

@@ -1,6 +1,6 @@
 /** Why a collector could not be used: the reasons and advice of the Python SDK, as in `tests/vectors/failures.json`. */
 
-/** For each reason that a browser reveals to a page: what is wrong with the collector, and what to do. */
+/** The problem and the advice for each reason that a browser reveals to a page. */
 export const FAILURES = {
   status: ["it answered with an unexpected status", "use the base URL of a collector"],
   unavailable: ["its store does not answer or is full", "see the collector's log for the state of its store"],
@@ -26,13 +26,13 @@ const STATUSES: Readonly<Record<number, keyof typeof FAILURES>> = {
   504: "gateway",
 };
 
-/** Return the reason that an HTTP status other than success, or an error thrown by `fetch`, indicates. */
+/** Return the reason for an HTTP status other than success, or for an error thrown by `fetch`. */
 export function causeOf(failure: unknown, hasKey: boolean): keyof typeof FAILURES {
   if (typeof failure === "number") return failure === 401 && !hasKey ? "no_key" : (STATUSES[failure] ?? "status");
   return (failure as Partial<Error> | undefined)?.name === "TimeoutError" ? "timeout" : "hidden";
 }
 
-/** Return a message for a status or an error thrown by `fetch`: what is wrong with the collector, and what to do. */
+/** Return a message with the problem and the advice, for a status or an error thrown by `fetch`. */
 export function explain(
   failure: unknown,
   hasKey: boolean,

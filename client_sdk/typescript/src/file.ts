@@ -2,12 +2,12 @@
  * Stores the state in the files of a folder, safely despite kill -9, power loss and other processes.
  *
  * Each commit creates a new file `state.N`, with the next number N. The file is first written to disk under another
- * name, a draft, and then linked to its final name. If two processes both try to commit N, one link fails, and its
- * process repeats its work on the other's state. There is no lock, because a killed process could leave a lock behind.
+ * name, a draft, and then linked to its final name. If two processes both try to commit N, one link fails. Its process
+ * repeats its work on the other's state. There is no lock, because a killed process could leave a lock behind.
  *
- * A process may also be paused for so long that others have committed later states and deleted N, so that its link
- * succeeds although its state is out of date. Therefore each commit adds a random mark to the state. If the latest
- * state lacks the process's own mark, the process repeats its work on this state.
+ * A process may be paused while others commit later states and delete N. Its link then succeeds although its state is
+ * out of date. Therefore each commit adds a random mark to the state. If the latest state lacks the process's own mark,
+ * the process repeats its work on this state.
  *
  * A state may contain a true count, or a history that the user erases later. Therefore a commit empties the files of
  * all earlier states. Opting out also deletes the drafts of other processes.
@@ -20,16 +20,18 @@ import { HearsayError } from "./errors.js";
 import { contradicts, mark, originOf, type Origin } from "./origin.js";
 import type { State, Store } from "./state.js";
 
-/** A state contains the marks of this many latest commits. Others make far fewer between two steps of a process. */
+/**
+ * The number of latest commits with marks in a state. Other processes make far fewer between two steps of a process.
+ */
 const MARKS = 256;
 
 /**
- * How many earlier states remain as empty files, because a folder's listing may miss a file that is just being
+ * The number of earlier states that remain as empty files. A folder's listing may miss a file that is just being
  * created.
  */
 const KEPT = 8;
 
-/** A draft of at least this age belongs to a process that was killed. */
+/** The minimum age of a draft that belongs to a killed process. */
 const ABANDONED_MS = 3_600_000;
 
 /** The file that distinguishes the folder from a copy. */
@@ -140,7 +142,7 @@ export class FileStore implements Store {
     return true;
   }
 
-  /** Empty the states before `latest`, delete those far before it, and delete drafts of at least the age `draftMs`. */
+  /** Empty the states before `latest`, delete much older states, and delete drafts of at least the age `draftMs`. */
   async #tidy(latest: number, draftMs: number): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const [path, number] = [join(this.#folder, name), numberOf(name)];
@@ -165,7 +167,7 @@ export function folderOf(path: string): string {
   return resolve(path);
 }
 
-/** Write a file and wait until it is on disk; without a text, wait until a file or folder is on disk. */
+/** Write a file and wait until it is on disk. Without a text, wait until an existing file or folder is on disk. */
 async function durable(path: string, flags: "wx" | "r", text?: string): Promise<void> {
   const file = await open(path, flags, 0o600);
   try {
@@ -196,7 +198,7 @@ async function modifiedMs(path: string): Promise<number> {
   );
 }
 
-/** Throw an error again. If the system raised it, its message then says which file cannot be used, and why. */
+/** Throw an error again. If the system raised it, the message names the file and the problem. */
 function rethrown(error: unknown): never {
   throw codeOf(error) === undefined ? error : new HearsayError((error as Error).message);
 }

@@ -5,7 +5,7 @@ import type { Left } from "./state.js";
 
 /** A report that was sent from the device, in words for the user. */
 export interface HistoryEntry extends Left {
-  /** The reported answer; undefined if the registry no longer contains the question. */
+  /** The reported answer; undefined if the registry no longer contains the metric. */
   readonly reported?: string | undefined;
 }
 

@@ -16,8 +16,8 @@ export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
 export interface BrowserOptions extends Omit<Options, "store" | "alone" | "explain"> {
   /**
-   * Whether to record in a frame within a page of another site. Browsers give such a frame a separate storage for each
-   * site that contains it, and therefore a separate budget.
+   * Whether to record in a frame within a page of another site. Browsers give such a frame a separate storage, and thus
+   * a separate budget, for each site that contains it.
    */
   readonly allowPartitioned?: boolean;
 }

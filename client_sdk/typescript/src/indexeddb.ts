@@ -1,9 +1,8 @@
 /**
  * Stores the state in IndexedDB, as one document in one object store.
  *
- * Transactions that may write to an object store run one after another, across all tabs and workers of an origin. A
- * transaction ends as soon as its code waits for anything outside it. Therefore all work within a transaction is
- * synchronous.
+ * Writing transactions on an object store run one after another, across all tabs and workers of an origin. A
+ * transaction ends as soon as its code waits for anything else. Therefore all work within a transaction is synchronous.
  */
 
 import type { State, Store } from "./state.js";

@@ -9,11 +9,11 @@ import { SUPPRESSED, consentOf, type Decision } from "./decision.js";
 import { HearsayError } from "./errors.js";
 import { sentencesIn } from "./sentences.js";
 
-/** What an app runs in: the settings that may override the user's choice, and the place where the choice is stored. */
+/** The environment of an app: settings that may override the user's choice, and the stored choice. */
 export interface Place {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: readonly string[];
-  /** Return the stored choice as a text, or null if there is none that can be read. */
+  /** Return the stored choice as a text; null if missing or unreadable. */
   read(): string | null;
   /** Replace the stored choice completely, or leave it unchanged. */
   write(text: string): void;
@@ -32,10 +32,9 @@ export interface Kit<Own extends Settings> {
   readonly current: (registry: Registry, settings: Own) => Decision;
 
   /**
-   * Store the user's choice about all questions or, after an earlier choice, about some of them (`about`).
+   * Store the user's choice about all metrics or, after an earlier choice, about some of them (`about`).
    *
-   * Afterwards, set `telemetry.consent` to the result of `current`. For all other questions, the earlier choice
-   * remains.
+   * Afterwards, set `telemetry.consent` to the result of `current`. The earlier choice remains for all other metrics.
    */
   readonly choose: (
     registry: Registry,
@@ -43,17 +42,16 @@ export interface Kit<Own extends Settings> {
   ) => void;
 
   /**
-   * Ask the user about all undecided questions, store the choice, and return the decision.
+   * Ask the user about all undecided metrics, store the choice, and return the decision.
    *
-   * `language` selects the sentences. `prompt` asks in the app's own way. It gets the names of the questions and the
+   * `language` selects the sentences. `prompt` asks in the app's own way. It gets the names of the metrics and the
    * lines to show. If it returns undefined, the user is asked again at the next start.
    */
   readonly ask: (registry: Registry, settings: Own & { readonly language?: string; readonly prompt?: Prompt }) => Promise<Decision>;
 }
 
 /**
- * Return the functions that an app calls. `placeOf` returns its environment, and `ready` is the prompt
- * if the app passes none.
+ * Return the functions that an app calls. `placeOf` returns the app's environment, and `ready` is the default prompt.
  */
 export function kit<Own extends Settings>(placeOf: (registry: Registry, settings: Own) => Place, ready: Prompt): Kit<Own> {
   const current: Kit<Own>["current"] = (registry, settings) => {
@@ -91,7 +89,7 @@ function hostOf({ collector }: Settings): string {
   return new URL(collector).hostname;
 }
 
-/** Return the stored choice; undefined if there is none that can be read. */
+/** Return the stored choice; undefined if missing or unreadable. */
 function storedIn(place: Place): Choice | undefined {
   try {
     const choice = JSON.parse(place.read()!) as Choice;

@@ -1,5 +1,5 @@
 /**
- * The budget: pure functions that decide about a state whether a report can be charged.
+ * The budget: pure functions that decide whether a state allows a charge.
  *
  * A charge records its day. The amount spent within a period is the sum over the period's days. Therefore a new
  * registry with another period does not renew the budget.
@@ -9,18 +9,22 @@ import type { CompiledBudget, CompiledMetric, WindowKind } from "./compiled.js";
 import { keyOf, type State } from "./state.js";
 import { DAY_S, windowOn, type Window } from "./window.js";
 
-/** The start of 9999, for which no collector accepts reports. A ledger that stored this time could not be used again. */
+/** The start of 9999. No collector accepts later times, and a ledger with such a time could not be used again. */
 const ABSURD_S = 253_370_764_800;
 
 /** How far a clock may be set back. The ledger's time pauses until the clock has caught up. */
 const CLOCK_BACK_S = DAY_S;
 
-/** After this many days, neither the amount spent on a day nor the record of a window's report is needed. */
+/**
+ * The number of days after which the amount spent on a day, and the record of a window's report, are no longer needed.
+ */
 const REMEMBERED_DAYS = 70;
 
 export type Charge = "charged" | "already_recorded" | "out_of_budget" | "first_window";
 
-/** Return the current instant by the ledger's time; undefined if the clock was set back too far or is impossible. */
+/**
+ * Return the current instant by the ledger's time; undefined for a clock that was set back too far or is impossible.
+ */
 export function advance(state: State, clockS: number): number | undefined {
   if (!(clockS >= Math.max(0, state.latestS - CLOCK_BACK_S) && clockS < ABSURD_S)) return undefined;
   state.latestS = Math.max(state.latestS, Math.floor(clockS));

@@ -3,8 +3,10 @@
 import type { CompiledMetric } from "./compiled.js";
 
 /**
- * Return the canonical text of a report's meaning. The edition is the beginning of its SHA-256. The text contains the
- * stratum, if there is one. For a trial, the text is different, so that its reports are counted separately.
+ * Return the canonical text of a report's meaning. The edition is the beginning of its SHA-256.
+ *
+ * The text contains the stratum, if there is one. A trial has a different text, so that its reports are counted
+ * separately.
  */
 export function meaning(metric: CompiledMetric, stratum?: string, trial = false): string {
   return canonical({

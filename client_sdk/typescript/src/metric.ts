@@ -1,4 +1,4 @@
-/** One question on this device: its domain, its channel and its edition. */
+/** One metric on this device: its domain, its channel and its edition. */
 
 import type { Channel } from "./channel.js";
 import { pick, type Coins } from "./coins.js";
@@ -7,7 +7,7 @@ import { OutsideDomainError } from "./errors.js";
 import type { Domain, Kinds } from "./kinds/kind.js";
 import type { Say } from "./sentences.js";
 
-/** The mechanisms and kinds that the questions of a registry use, by name. */
+/** The mechanisms and kinds of a registry's metrics, by name. */
 type Tables = Pick<CompiledRegistry, "mechanisms" | "kinds">;
 
 /** A device's values of public variables, such as `{ platform: "ios" }`. They are sent unperturbed. */
@@ -15,7 +15,7 @@ export type Strata = Readonly<Record<string, string>>;
 
 export class Metric {
   readonly channel: Channel;
-  /** The edition of this device's reports, which is that of its stratum. */
+  /** The edition of this device's reports, for the device's stratum. */
   readonly edition: string;
   private readonly domain: Domain;
   private readonly kinds: Kinds;
@@ -37,10 +37,7 @@ export class Metric {
     return new OutsideDomainError(`${this.name} expects ${this.domain.expected}`);
   }
 
-  /**
-   * Return the input symbol of a true answer; undefined if the answer is invalid, or if it is an object that
-   * throws.
-   */
+  /** Return the input symbol of a true answer; undefined if the answer is invalid, or is an object that throws. */
   encode(answer: unknown, coins: Coins, domain = this.domain): number | undefined {
     try {
       return domain.encode(answer, coins);
@@ -56,7 +53,9 @@ export class Metric {
     return channel.perturb(valid(this.encode(answer, coins), drawn, note), coins);
   }
 
-  /** Return the number to add to a count, from 0 to its max. If it is invalid, draw it uniformly and call `note`. */
+  /**
+   * Return the number to add to a count, from 0 to its max. For an invalid number, draw one uniformly and call `note`.
+   */
   addend(by: unknown, coins: Coins, note?: () => void): number {
     const { kind, domain } = this.compiled;
     const inputs = domain.max! + 1; // one point for each number, so that rounding changes nothing
@@ -65,7 +64,7 @@ export class Metric {
     return valid(addend, () => pick(coins, inputs), note);
   }
 
-  /** Describe a reported symbol in words, by the answers for which it is most likely. */
+  /** Describe a reported symbol by its most likely answers, in words. */
   reported(symbol: number, say: Say): string {
     const inputs = this.channel.likeliest(symbol);
     const label = (input: number) => this.domain.label(input, say);
@@ -92,10 +91,10 @@ function valid(input: number | undefined, drawn: () => number, note?: () => void
   return drawn();
 }
 
-/** The maximum number of answers that a description of a report names. */
+/** The maximum number of answers in a description of a report. */
 const SHOWN = 3;
 
-/** Return the edition of the listed stratum that a device belongs to or, without such a stratum, of the others. */
+/** Return the edition for a device's listed stratum or, without a listed stratum, the edition of all other devices. */
 function editionIn({ edition, strata: editions = {} }: CompiledMetric, strata: Strata): string {
   const own = Object.entries(strata).map((pair) => pair.join("="));
   const listed = Object.entries(editions).find(([stratum]) => stratum.split(", ").every((part) => own.includes(part)));

@@ -1,4 +1,4 @@
-/** Why a collector could not be used, as far as Node reveals it. Pages learn less, and do not ship these words. */
+/** The reasons why Node could not use a collector. Pages learn fewer reasons, and do not ship these words. */
 
 import { causeOf, explain, FAILURES } from "./failure.js";
 
@@ -33,7 +33,7 @@ const CODES: readonly (readonly [RegExp, Failure])[] = [
   [/redirect/, "redirect"],
 ];
 
-/** Return the reason that a status, or an error thrown by `fetch` with the errors that it wraps, indicates. */
+/** Return the reason for a status, or for an error thrown by `fetch` with the errors that it wraps. */
 export function causeInNode(failure: unknown, hasKey: boolean): Failure {
   if (typeof failure === "number") return failure === 407 ? "proxy" : causeOf(failure, hasKey);
   const { name, code, cause, message } = (failure ?? {}) as Partial<Error & { code: unknown }>;
@@ -43,7 +43,7 @@ export function causeInNode(failure: unknown, hasKey: boolean): Failure {
   return CODES.find(([pattern]) => pattern.test(known))?.[1] ?? "other";
 }
 
-/** Return what is wrong with the collector and what to do about it. */
+/** Return a message with the problem and the advice. */
 export function explainInNode(failure: unknown, hasKey: boolean): string {
   return explain(failure, hasKey, { ...FAILURES, ...NODE_FAILURES }[causeInNode(failure, hasKey)]);
 }

@@ -1,10 +1,10 @@
 /**
- * Distinguishes a ledger's folder from a copy, by the inode and the creation time (birth) of a file in it, and by the
+ * Distinguishes a ledger's folder from a copy by the inode and creation time (birth) of a file in it, and by the
  * machine.
  *
- * A copy on another disk may happen to have the same inode number as the original, but its birth is the time of
- * copying. Rebooting, mounting the disk again and renaming the folder change none of the three values. An unknown value
- * is null, and is not compared.
+ * A copy on another disk may have the same inode number as the original, but its birth is the time of copying.
+ * Rebooting, mounting the disk again and renaming the folder change none of the three values. An unknown value is null,
+ * and is not compared.
  */
 
 import { createHash } from "node:crypto";
@@ -19,13 +19,13 @@ export interface Origin {
   readonly machine: string | null;
 }
 
-/** Where systemd and D-Bus store the id of an installation. Containers have no id. */
+/** The files in which systemd and D-Bus store the id of an installation. Containers have no id. */
 const MACHINE_IDS = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/** The file's text during the first boot, until systemd generates an id: machine-id(5). */
+/** The file's text until systemd generates an id during the first boot: machine-id(5). */
 const UNINITIALIZED = "uninitialized";
 
-/** Systems that report the birth of a file. On other systems, the reported time may be that of another change. */
+/** Systems that report the birth of a file. Other systems may report the time of another change. */
 const STATE_BIRTHS = ["linux", "darwin"];
 
 /** Create the file that identifies a folder, unless it exists. */

@@ -1,4 +1,4 @@
-/** Decides what is sent, with pure functions on a state. The caller sends it. */
+/** Decides what to send, with pure functions on a state. The caller sends it. */
 
 import { COIN_SCALE, pick, type Coins } from "./coins.js";
 import { drop, keep, keyOf, type Sent, type State, type Waiting } from "./state.js";
@@ -19,23 +19,26 @@ const RELEASE_SPREAD_S = 6 * 3600;
 export const TIMEOUT_S = 20;
 
 /**
- * After an upload, the retry of another upload waits for up to a quarter of an hour, so that the collector cannot link
- * the two. A flush does not wait.
+ * The maximum wait between an upload and the retry of another upload, so that the collector cannot link the two. A
+ * flush does not wait.
  */
 const APART_S = 900;
 
 const HOUR_S = 3600;
 
-/** After this many attempts, an upload with closed windows is given up. With the back-off, they take over a day. */
+/**
+ * The number of attempts after which an upload with closed windows is given up. With the back-off, they take over a
+ * day.
+ */
 const MOST_ATTEMPTS = 40;
 
 /**
- * How often a temporarily refused report is sent again, as in the Python SDK. Each time, it is sent at a random time in
- * an upload of its own. Otherwise, the collector could link it to other uploads or reports of the same device.
+ * How often a temporarily refused report is sent again, as in the Python SDK. Each attempt is at a random time in an
+ * upload of its own. Otherwise, the collector could link the report to other uploads or reports of the same device.
  */
 const MOST_ALONE = 4;
 
-/** Statuses that mean that the collector will never accept the same bytes. */
+/** Statuses with which a collector rejects the same bytes forever. */
 const FINAL = [400, 413, 415, 422];
 
 /** An HTTP response; undefined if there was none. */
@@ -64,10 +67,10 @@ export function afterWindow(endDay: number, coins: Coins): number {
 }
 
 /**
- * Return the upload to send now: a new upload or, if there are no new reports, an earlier upload without a response.
+ * Return the upload to send now: a new upload or, without new reports, an earlier upload without a response.
  *
- * No response to an upload affects when another upload is sent. Only reports of questions with the same purposes share
- * an upload, so that withdrawing a purpose does not delete reports of other purposes.
+ * No response to an upload affects when another upload is sent. Only reports of metrics with the same purposes share an
+ * upload, so that withdrawing a purpose does not delete reports of other purposes.
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
   keep(state, isOpen(nowS), "window_closed");
@@ -92,7 +95,7 @@ function endS(window: string): number {
 
 const isOpen = (nowS: number) => ({ window }: Waiting): boolean => nowS < endS(window) + GRACE_S;
 
-/** Whether a report or an upload waits for a reason other than that its window has not ended. */
+/** Whether a report or an upload waits for any other reason than the end of its window. */
 export function isHeld({ sent, queue }: State): boolean {
   return sent.length > 0 || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < endS(window));
 }
@@ -106,9 +109,9 @@ export function dueS({ sent, queue }: State, nowS: number): number {
 }
 
 /**
- * Store the outcome of an upload, unless another tab has done so; return it, with the reason if it was refused.
+ * Store the outcome of an upload, unless another tab has done so. Return the outcome, and the reason for a refusal.
  *
- * Only a valid verdict can stop questions, because any other response may come from another server on the way.
+ * Only a valid verdict can stop metrics, because any other response may come from another server on the way.
  */
 export function conclude(
   state: State,
@@ -162,10 +165,7 @@ function shuffled<T>(left: T[], coins: Coins): T[] {
   return drawn;
 }
 
-/**
- * Return the result of `read`, which parses a body; undefined if it fails, because another server may have
- * responded.
- */
+/** Return the result of `read`, which parses a body; undefined if it fails. Another server may have responded. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -174,7 +174,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Return the seconds, up to an hour, that a response requests to wait; 0 if it names a date. */
+/** Return the seconds, up to an hour, that a response requests to wait; 0 for a date. */
 function retryAfterS(reply: Reply): number {
   const digits = /^\d+$/.exec(reply?.headers.get("Retry-After") as string); // "undefined" and "null" are not digits
   return Math.min(Number(digits), HOUR_S); // 0 for null

@@ -9,7 +9,9 @@ export function fraction(text: string): Rational {
   return [BigInt(numerator!), BigInt(denominator)];
 }
 
-/** Return the exact value of a number's decimal digits. 0.1 is one tenth, and NaN and other values are undefined. */
+/**
+ * Return the exact value of a number's decimal digits: 0.1 is one tenth. NaN and values of other types are undefined.
+ */
 export function exact(number: unknown): Rational | undefined {
   if (typeof number === "bigint") return [number, 1n];
   if (typeof number !== "number" || Number.isNaN(number)) return undefined;
@@ -20,21 +22,19 @@ export function exact(number: unknown): Rational | undefined {
   return exponent > 0 ? [whole * scale, 1n] : [whole, scale];
 }
 
-/**
- * Return a number's position on a scale on which low is 0 and high is `cells`: (number - low) / (high - low) · cells.
- */
+/** Return a number's position on a scale from low (0) to high (`cells`): (number - low) / (high - low) · cells. */
 export function position(number: Rational, low: Rational, high: Rational, cells: bigint): Rational {
   const [above, range] = [difference(number, low), difference(high, low)];
   return [above[0] * range[1] * cells, above[1] * range[0]];
 }
 
-/** Return the number at the position `cells` on a scale on which low is 0 and high is `all`. */
+/** Return the number at the position `cells` on a scale from low (0) to high (`all`). */
 export function between(low: Rational, high: Rational, cells: bigint, all: bigint): Rational {
   const range = difference(high, low);
   return [low[0] * range[1] * all + range[0] * cells * low[1], low[1] * range[1] * all];
 }
 
-/** Return log2(1 + number), for a number of at least 0, in steps of 2^-64. The integers are the same as in Python. */
+/** Return log2(1 + number), for a number of at least 0, in steps of 2^-64, the same integers as in Python. */
 export function logUnits([numerator, denominator]: Rational): Rational {
   let [units, rest] = [0n, ((numerator + denominator) << 128n) / denominator];
   for (; rest >> 129n; units++) rest >>= 1n;

@@ -1,10 +1,10 @@
-/** The texts for users: the sentences that the compiler adds to the module, and numbers in the format of a language. */
+/** The texts for users: the module's sentences, and numbers in the format of a language. */
 
 import type { CompiledRegistry } from "./compiled.js";
 import { HearsayError } from "./errors.js";
 import type { Rational } from "./rational.js";
 
-/** Returns a sentence with its placeholders replaced, or the code itself if there is no sentence for a code. */
+/** Returns a sentence with its placeholders replaced, or the code if there is no sentence for a code. */
 export type Say = (key: string, values?: Readonly<Record<string, string>>) => string;
 
 /** Return the sentences of a language. */

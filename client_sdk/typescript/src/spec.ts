@@ -1,4 +1,4 @@
-/** Mechanisms, questions, windows and bodies. This module uses no clock, storage or network. */
+/** Mechanisms, metrics, windows and bodies. This module uses no clock, storage or network. */
 
 export type { Channel, Integers, Mechanism } from "./channel.js";
 export { COIN_SCALE, WordCoins, systemCoins, type Coins } from "./coins.js";

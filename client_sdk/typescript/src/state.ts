@@ -2,7 +2,7 @@
 
 import type { Report } from "./wire.js";
 
-/** Data about a question, with the purposes that the question had, because a later registry may lack the question. */
+/** Data about a metric, with the metric's purposes, because a later registry may lack the metric. */
 export interface Purposed {
   readonly metric: string;
   readonly consent?: readonly string[] | undefined;
@@ -13,20 +13,20 @@ export interface Waiting extends Report, Purposed {
   /** The Unix time before which the report is not sent. */
   releaseS?: number | undefined;
   /**
-   * How often the report was refused temporarily. It is then sent alone, because the collector would recognize it, and
-   * learn that reports in the same upload are from the same device.
+   * How often the report was refused temporarily. The report is then sent alone. Otherwise, the collector would
+   * recognize it, and learn that reports in the same upload are from the same device.
    */
   refused?: number;
 }
 
-/** An upload that has been sent but not acknowledged. It is sent again with the same id until it is acknowledged. */
+/** An upload that has been sent but not acknowledged. Each attempt has the same id. */
 export interface Sent {
   readonly id: string;
   readonly reports: readonly Waiting[];
   failures: number;
-  /** The Unix time before which it is not sent again, because the collector requested a delay. */
+  /** The Unix time of the next attempt at the earliest, as requested by the collector. */
   pausedS: number;
-  /** The Unix time before which it is not sent again outside a flush. */
+  /** The Unix time of the next attempt at the earliest, outside a flush. */
   releaseS: number;
 }
 
@@ -55,13 +55,13 @@ export interface State {
   lifeAttos: string;
   /** The amount spent on each of the last days. */
   days: Record<number, string>;
-  /** Maps `metric edition window` of each report that was made to the last day of the window. */
+  /** Maps the `metric edition window` of each report to the last day of the window. */
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];
-  /** Each edition that a registry has defined, as `metric:edition`, and whether a collector has stopped it. */
+  /** Maps each edition that a registry has defined, as `metric:edition`, to whether a collector has stopped it. */
   editions: Record<string, boolean>;
-  /** Uploads that have no response yet. The lifetime budget limits their number. */
+  /** Uploads without a response. The lifetime budget limits their number. */
   sent: Sent[];
   /** All reports that were sent. The lifetime budget limits their number. */
   history: Left[];
@@ -73,8 +73,8 @@ export interface Store {
   /**
    * Read, decide and write in one step. No other tab, worker or process can act in between.
    *
-   * `work` must not wait for anything. It gets the state, or undefined if there is none, and may change it. The state
-   * that it returns is durable before the promise resolves. If it returns undefined as the state, nothing changes.
+   * `work` must not wait for anything. It gets the state, or undefined if there is none, and may change it. The
+   * returned state is durable before the promise resolves. If `work` returns undefined as the state, nothing changes.
    */
   transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T>;
   /** Whether a state may exist. This check creates none. */
@@ -101,7 +101,7 @@ export function nothing(): Pick<State, "counts" | "queue" | "sent" | "editions" 
   return { counts: [], queue: [], sent: [], editions: {}, history: [], dropped: {} };
 }
 
-/** Return the key of the single report for a question and window. */
+/** Return the key of the single report for a metric and window. */
 export function keyOf({ metric, edition, window }: Pick<Report, "metric" | "edition" | "window">): string {
   return `${metric} ${edition} ${window}`;
 }

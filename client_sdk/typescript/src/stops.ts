@@ -1,6 +1,6 @@
 /**
  * The editions that the app's registries have defined, and whether a collector has stopped each of them. A device does
- * not ask a stopped question again, unless the user opts out and in again.
+ * not answer a stopped metric again, unless the user opts out and in again.
  *
  * A collector can stop only editions that a registry has defined, so that its responses cannot fill the storage.
  */
@@ -9,21 +9,21 @@ import type { CompiledRegistry } from "./compiled.js";
 import { drop, keep, type State } from "./state.js";
 import type { Report } from "./wire.js";
 
-/** The header that lists stopped questions, as `metric:edition,metric:edition`. */
+/** The header that lists stopped metrics, as `metric:edition,metric:edition`. */
 export const STOPPED = "Hearsay-Stopped";
 
-/** The maximum numbers of entries and of characters that are read. */
+/** The maximum number of entries that are read, and of characters. */
 const MOST_ENTRIES = 64;
 const MOST_CHARS = 2048;
 
-/** Return the entries of the header that name a question and its edition; ignore all others. */
+/** Return the entries of the header that name a metric and its edition; ignore all others. */
 export function decodeStopped(header?: string | null): string[] {
   if (!header || header.length > MOST_CHARS) return [];
   const entries = header.split(",", MOST_ENTRIES);
   return entries.flatMap((entry) => /^ *([a-z][a-z0-9_]{0,63}:[0-9a-f]{12}) *$/.exec(entry)?.[1] ?? []);
 }
 
-/** Store the editions of a registry, and stop the questions that the registry itself lists as stopped. */
+/** Store the editions of a registry, and stop the metrics that the registry lists as stopped. */
 export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<unknown, unknown>): void {
   const named = Object.entries(metrics).flatMap(([metric, { edition, strata }]) =>
     [edition, ...Object.values({ ...strata })].map((each) => `${metric}:${each}`),
@@ -33,8 +33,9 @@ export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<u
 }
 
 /**
- * Mark editions as stopped, if a registry has defined them, and drop their waiting reports. An upload that also
- * contains other reports is not changed, because it may have arrived, and every attempt must send the same text.
+ * Mark editions as stopped, if a registry has defined them, and drop their waiting reports.
+ *
+ * An upload with other reports is not changed. It may have arrived, and every attempt must send the same text.
  */
 export function stop(state: State, metrics: readonly string[]): void {
   for (const metric of metrics) if (metric in state.editions) state.editions[metric] = true;

@@ -26,10 +26,10 @@ export type Recorded =
   | "no_consent"
   /** The environment or the machine suppresses telemetry. */
   | "suppressed"
-  /** The collector has stopped this question for all devices. */
+  /** The collector has stopped this metric for all devices. */
   | "stopped"
   | "expired"
-  /** The registry has no such question, or the question is not a count. */
+  /** The registry has no such metric, or the metric is not a count. */
   | "unknown"
   /** The storage, the clock or the frame cannot be used. `problem` says why. */
   | "unavailable";
@@ -65,7 +65,7 @@ export interface Options {
   readonly collector: string;
   readonly store: Store;
   /**
-   * Whether `collector` may be an http:// address of another machine. Allow it only within your own network, because
+   * Whether `collector` may be an http:// address of another machine. Allow this only within your own network, because
    * anyone on the path can read the reports and the key, and respond instead of the collector.
    */
   readonly allowPlainHttp?: boolean;
@@ -92,8 +92,7 @@ export interface Options {
 }
 
 /**
- * A report is sent at a random time within a minute, so that its arrival does not reveal when the user did
- * something.
+ * The period in which a report is sent at a random time. The arrival then does not reveal when the user did something.
  */
 const SPREAD_MS = 60_000;
 
@@ -108,8 +107,8 @@ const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 const NANOS = 1e9;
 
 /**
- * How long a function passed to `provide` may take, and how long the report with a random answer, which the function's
- * result may replace, is held back even from a flush.
+ * How long a function passed to `provide` may take. For longer, even a flush holds back the report with a random
+ * answer, which the function's result may replace.
  */
 const CALL_MS = 5_000;
 const HELD_S = 7;
@@ -138,9 +137,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coins: Coins;
   readonly #clock: () => number;
   #consent: Consent = false;
-  /**
-   * The questions that the user has not agreed to. The data of the questions that the user has declined is deleted.
-   */
+  /** The metrics that the user has not agreed to. The data of declined metrics is deleted. */
   #withheld: readonly string[] = [];
   #declined: readonly string[] = [];
   /** How often the app passed an invalid answer or an unknown name. Stored data must not reveal these numbers. */
@@ -148,7 +145,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #told = new Set<string>();
   readonly #provided = new Map<Metric, Provided>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The earliest time, in Unix seconds, for which the timer is set. */
+  /** The earliest time, in Unix seconds, at which the timer fires. */
   #timedS = Infinity;
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
@@ -176,7 +173,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.consent = consent;
   }
 
-  /** The latest problem with storage, clock or uploads, and what to do about it; undefined if there is none. */
+  /** The latest problem with storage, clock or uploads, with advice; undefined without a problem. */
   get problem(): string | undefined {
     return this.#trouble ?? this.#unsent;
   }
@@ -206,8 +203,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /**
    * Perturb an answer, charge it and queue its report. The promise never rejects, unless this object is strict.
    *
-   * An answer outside the question's domain is replaced by a random answer, so that neither the result nor a missing
-   * report reveals the mistake.
+   * A random answer replaces an answer outside the metric's domain. Neither the result nor a missing report then
+   * reveals the mistake.
    */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
     const metric = this.#ready(name, answer);
@@ -244,14 +241,16 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   /**
-   * Call a function for the answer to a question, once in each window that needs an answer.
+   * Call a function for the answer to a metric, once in each window that needs an answer.
    *
    * Only the calendar decides when the function is called: immediately if the window has no report yet, and within six
-   * hours after a later window begins, while a page or program runs. If there are several tabs, only one of them calls
-   * its function. Before the call, a report with a random answer is charged and queued. The report is sent within a
-   * minute whatever the function does. If the function returns within five seconds, its return value replaces the
-   * random answer. Without consent, the function is not called. The promise resolves when the function has returned or
-   * no call is due. It never rejects, unless this object is strict.
+   * hours after a later window begins, while a page or program runs. Only one of several tabs calls its function.
+   *
+   * Before the call, a report with a random answer is charged and queued. The report is sent within a minute whatever
+   * the function does. If the function returns within five seconds, its return value replaces the random answer.
+   *
+   * Without consent, the function is not called. The promise resolves when the function has returned or no call is due.
+   * It never rejects, unless this object is strict.
    */
   async provide<Name extends keyof Answers & string>(
     name: Name,
@@ -270,7 +269,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     await this.#call(provided);
   }
 
-  /** Call a function if its question is due; check again when the next window has begun, or in a day. */
+  /** Call a function if its metric is due; check again when the next window has begun, or in a day. */
   async #call(provided: Provided): Promise<void> {
     const { metric, answer } = provided;
     const { name, edition, compiled } = metric;
@@ -320,7 +319,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     });
   }
 
-  /** Return the sentences for users in a language that the registry was compiled with. */
+  /** Return the sentences for users in one of the registry's compiled languages. */
   sentences(language: string): Say {
     return sentencesIn(this.#registry, language);
   }
@@ -328,8 +327,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /**
    * Return how many answers and reports were lost, by reason.
    *
-   * `invalid` and `unknown` count calls since this object was created: invalid answers, which were replaced by random
-   * answers, and unknown names, which were ignored.
+   * `invalid` counts invalid answers, which were replaced by random answers. `unknown` counts unknown names, which were
+   * ignored. Both count calls since this object was created.
    */
   async dropped(): Promise<Readonly<Record<string, number>>> {
     return { ...(await this.#look()).dropped, ...this.#mistakes };
@@ -358,7 +357,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     await store.transact((state) => [state && { ...state, ...nothing(), optedOut: true }, undefined]);
   }
 
-  /** Return the question for a call, or the reason why nothing can be recorded, whatever the answer is. */
+  /** Return the metric for a call, or the reason why nothing can be recorded, whatever the answer is. */
   #ready(name: string, answer: unknown, counts = false): Metric | Recorded {
     const { strict } = this.#options;
     if (!this.#consent && !strict) return this.#refusal;
@@ -394,7 +393,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return "unknown";
   }
 
-  /** Return a question by its name; undefined if the registry has none, or the name is not a text. */
+  /** Return a metric by its name; undefined if the registry has none, or the name is not a text. */
   #metric(name: string): Metric | undefined {
     const known = this.#metrics.get(name);
     if (known) return known;
@@ -467,10 +466,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   /**
-   * Delete the data of the questions that the user does not agree to.
+   * Delete the data of the metrics that the user does not agree to.
    *
-   * The purposes stored with the data decide, because this registry may lack the question: an update may have removed
-   * it, or another tab may have a later registry.
+   * The purposes stored with the data decide, because this registry may lack the metric. An update may have removed the
+   * metric, or another tab may have a later registry.
    */
   #withdraw(state: State, agreed: Consent): void {
     const isCovered = this.#coveredBy(agreed);
@@ -483,7 +482,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coveredBy = (agreed: Consent) => ({ metric, consent }: Purposed) =>
     covers(agreed, consent) && !this.#declined.includes(metric);
 
-  /** Report the counts whose window has ended. They are charged to the window's last day. */
+  /** Report the counts of ended windows. They are charged to the window's last day. */
   #reportCounts(state: State, nowS: number): void {
     for (const counted of state.counts) {
       const { metric: name, edition, count } = counted;
@@ -501,7 +500,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }
   }
 
-  /** Return the state or, if there is none, an empty state. This does not create a ledger. */
+  /** Return the state or, without a state, an empty one. This does not create a ledger. */
   async #look(): Promise<State> {
     const { store } = this.#options;
     return ((await store.exists()) && (await store.transact((state) => [undefined, state]))) || fresh(0);

@@ -23,10 +23,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/**
- * Return the names of the questions whose editions do not match their definitions, because somebody edited the
- * file.
- */
+/** Return the names of the metrics with editions that do not match their definitions. Somebody edited the file. */
 export async function edited(registry: CompiledRegistry<unknown, unknown>): Promise<string[]> {
   const found: string[] = [];
   for (const [name, metric] of Object.entries(registry.metrics)) {

@@ -1,8 +1,8 @@
 /**
  * Runs a trial of an app, which prints each step of an answer on the console.
  *
- * Only modules written by `hearsay-client compile --trial` import this one, so that pages for users do not contain it.
- * Trials are for developers. No other part of the SDK shows true answers.
+ * Only modules written by `hearsay-client compile --trial` import this one. Pages for users therefore do not contain
+ * it. No other part of the SDK shows true answers.
  */
 
 import { systemCoins } from "./coins.js";
@@ -24,7 +24,7 @@ interface Tried {
 }
 
 export const trial = {
-  /** Refuse a collector on another machine, because users must not run a trial; in Node, HEARSAY_TRIAL=1 allows it. */
+  /** Refuse a collector on another machine, because users must not run a trial. In Node, HEARSAY_TRIAL=1 allows it. */
   require(collector: string): void {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     if (HERE.test(collector) || process?.env?.["HEARSAY_TRIAL"] === "1") return;

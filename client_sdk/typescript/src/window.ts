@@ -4,7 +4,7 @@ import type { WindowKind } from "./compiled.js";
 
 export const DAY_S = 86_400;
 
-/** How long a window accepts reports after its end, in seconds. */
+/** How long reports are accepted after their window's end, in seconds. */
 export const GRACE_S = 3 * DAY_S;
 
 const LATEST_YEAR = 9998;

@@ -10,7 +10,7 @@ export interface Report {
   readonly symbol: number;
 }
 
-/** Reports that are sent together. The id is the same in every attempt to send them. */
+/** Reports that are sent together. All attempts to send them have the same id. */
 export interface Upload {
   readonly upload: string;
   readonly reports: readonly Report[];

@@ -1,4 +1,4 @@
-/** A kind defines the possible answers to a question, and the input symbol for each answer. */
+/** A kind defines the possible answers to a metric, and the input symbol for each answer. */
 
 import type { Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
@@ -18,8 +18,8 @@ export interface Domain {
 }
 
 /**
- * Creates a question's domain, for a channel with the given number of inputs. A kind whose answers are pairs uses
- * `kinds` to create the domain of each part.
+ * Creates a metric's domain, for a channel with the given number of inputs. A kind of pairs uses `kinds` to create the
+ * domain of each part.
  */
 export type Kind = (definition: DomainDefinition, inputs: number, kinds: Kinds, vectors?: Vectors) => Domain;
 

@@ -17,16 +17,16 @@ export const category: Kind = named;
 export const ordinal: Kind = category;
 
 /**
- * A set of values. What a device does depends on the number of the channel's inputs:
+ * A set of values. The channel's inputs determine what a device draws:
  *
- * - With one input for each element (a value or a dummy), the device pads its set to the maximum size with different
- *   dummies. It draws one element of the set, which is the input.
- * - With as many inputs as values, the device draws one of all values. If the set contains value j, the input is
- *   2 j + 1 (yes), and otherwise 2 j (no).
- * - With K * K inputs for K elements, the device pads its set, and draws two of its elements, a and b. The input is
- *   a * K + b.
+ * - One input for each element (a value or a dummy): the device pads its set with different dummies, and draws one
+ *   element as the input.
+ * - As many inputs as values: the device draws one of all values. The input for value j is 2 j + 1 (yes) if the set
+ *   contains j, and otherwise 2 j (no).
+ * - K * K inputs for K elements: the device pads its set, and draws two of its elements, a and b. The input is a * K +
+ *   b.
  *
- * Nobody who sees a report knows what was drawn. The draw therefore protects the set in addition to the noise.
+ * A report does not reveal the draw. Therefore the draw protects the set in addition to the noise.
  */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];
@@ -34,7 +34,7 @@ export const set: Kind = (definition, inputs) => {
   const places = asks ? inputs : most;
   const [elements, isOfPairs] = inputs > members.size + most ? [Math.sqrt(inputs), true] : [inputs, false];
 
-  /** Draw one place or two, and return the input. The function `at` returns what is at a place. */
+  /** Draw one or two places, and return the input. The function `at` returns the element at a place. */
   function drawn(at: (place: number) => number, coins: Coins): number {
     const place = pick(coins, places);
     return isOfPairs ? elements * at(place) + at((place + 1 + pick(coins, places - 1)) % places) : at(place);

@@ -6,7 +6,7 @@ import { between, difference, exact, fraction, logUnits, position, type Rational
 import { written } from "../sentences.js";
 import type { Domain, Kind } from "./kind.js";
 
-/** The maximum number of decimals with which a threshold is printed. */
+/** The maximum number of decimals of a printed threshold. */
 const DECIMALS = 6;
 
 export const number: Kind = (definition, inputs) => {
@@ -25,7 +25,7 @@ export const number: Kind = (definition, inputs) => {
   };
 };
 
-/** Return a function that describes an input: the range between two thresholds. */
+/** Return a function that describes an input as the range between two thresholds. */
 function cellsOf(ends: readonly Rational[]): Domain["label"] {
   return (input, say) => {
     const [low, high] = [0, 1].map((end) => written(ends[input + end]!, DECIMALS, say));
@@ -52,7 +52,7 @@ export const count: Kind = (definition, inputs) => {
   };
 };
 
-/** Return a function that describes an input: a grid point, with decimals for thousandths of the range. */
+/** Return a function that describes an input as a grid point, with decimals for thousandths of the range. */
 function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string): Domain["label"] {
   const [range, unit] = difference(high, low);
   let decimals = 0;
@@ -70,8 +70,8 @@ function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string)
 /**
  * Draw one of the two grid points next to a number, with one coin. The nearer point is more likely.
  *
- * A number outside the range is invalid or, with `clip`, counts as the nearer end. Grid points are equally spaced,
- * either as numbers x or as log(1 + x).
+ * A number outside the range is invalid or, with `clip`, counts as the nearer end. Grid points are equally spaced in x
+ * or in log(1 + x), for a number x.
  */
 function onGrid(
   given: Rational,

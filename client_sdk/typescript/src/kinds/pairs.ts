@@ -8,7 +8,7 @@ export const cross: Kind = (definition, inputs, kinds) => {
   return paired(first, second, second.size);
 };
 
-/** A group, such as a platform, and a number, which is rounded at random to one of a few points. */
+/** A group, such as a platform, and a number. The number is rounded at random to one of a few points. */
 export const meanByGroup: Kind = (definition, _, kinds) => {
   const [group, number] = parts(definition, definition.points!, kinds);
   return paired(group, number, definition.points!);

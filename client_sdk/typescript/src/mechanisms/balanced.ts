@@ -1,5 +1,5 @@
 /**
- * Balanced designs: a report names a block of s values. All pairs of values are contained in the same number of blocks.
+ * Balanced designs: a report names a block of s values. All pairs of values are in the same number of blocks.
  *
  * Sources: Park, Nam & Lee 2023, section IV; Wilson 1972, "Cyclotomy and difference families in elementary abelian
  * groups", section 3 (blocks for a prime number of points).
@@ -46,7 +46,7 @@ export const balancedDesign: Mechanism = (integers) => {
       const element = values(starter)[kept ? member : blockSize + lie]!;
       return (starter * factors.length + place) * points + modulo(value - factors[place]! * element, points);
     },
-    /** If there are more points than inputs, a block may contain no input. All inputs are then equally likely. */
+    /** A block may contain no input if there are more points than inputs. All inputs are then equally likely. */
     likeliest(symbol) {
       const base = Math.floor(symbol / points);
       const members = values(Math.floor(base / factors.length)).slice(0, blockSize);

@@ -8,8 +8,8 @@ import { big, list, range, small, upTo, type Channel, type Integers, type Mechan
 import type { Coins } from "../coins.js";
 
 /**
- * One band of symbols for each place. A place is a possible position of the answer, and all bands have the same width.
- * Each symbol within the band of the answer has the same probability, and each other symbol has a lower one.
+ * One band of symbols for each *place*, which is a possible position of the answer. All bands have the same width. All
+ * symbols in the answer's band have the same probability. All other symbols have the same, lower probability.
  */
 interface Bands {
   readonly symbols: number;
@@ -17,8 +17,8 @@ interface Bands {
   /** Return the first and the last place whose bands contain a symbol. */
   places(symbol: number): readonly [number, number];
   /**
-   * Return the symbol that the random number `drawn`, from 0 to total - 1, selects. The computation is the same for
-   * symbols within the band and for others.
+   * Return the symbol for the random number `drawn`, from 0 to total - 1. The computation is the same inside and
+   * outside the band.
    */
   pick(place: number, drawn: bigint): number;
 }
@@ -52,8 +52,8 @@ export const squareWave: Mechanism = (integers) => {
 };
 
 /**
- * Return the channel in which only some inputs, which are unevenly spaced, are places (knots). The first coin selects
- * one of the two knots around the input, and the second coin selects the symbol.
+ * Return the channel in which only some unevenly spaced inputs are places (knots). The first coin selects one of the
+ * two knots around the input, and the second coin selects the symbol.
  */
 export const optimalMean: Mechanism = (integers): Channel => {
   const steps = list(integers, "steps").map(Number);

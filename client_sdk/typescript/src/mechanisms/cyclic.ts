@@ -1,6 +1,6 @@
 /**
- * Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a block of values. A block is made from a
- * base block by adding the same number to all of its values, modulo the number of values.
+ * Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a block of values. A block is a base block
+ * plus a shift, modulo the number of values.
  */
 
 import { big, modulo, rising, small, type Channel, type Mechanism } from "../channel.js";

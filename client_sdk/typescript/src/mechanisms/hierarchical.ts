@@ -1,4 +1,6 @@
-/** A tree whose leaves are the answers in order. A coin selects a level, and a channel perturbs the node on it. */
+/**
+ * A tree with the answers, in order, as leaves. A coin selects a level, and a channel perturbs the answer's node on it.
+ */
 
 import { list, range, small, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";

@@ -1,8 +1,8 @@
 /**
  * Pair geometry: two elements of a padded set are drawn. The report is a block that most likely contains one or both.
  *
- * Each element is a point of PG(t-1, q), and no three of these points lie on a line. A block consists of the elements
- * on one hyperplane. The kind `set` draws the pair of elements: a and b of K elements are the input a * K + b.
+ * Each element is a point of PG(t-1, q). No three of these points lie on a line. A block consists of the elements on
+ * one hyperplane. The kind `set` draws the pair of elements: the input for a and b of K elements is a * K + b.
  */
 
 import { big, modulo, range, small, type Mechanism } from "../channel.js";
@@ -48,7 +48,7 @@ export const pairGeometry: Mechanism = (integers) => {
   return {
     inputs: elements * elements,
     symbols,
-    /** A place of a favored block and a place of another block are always both drawn. */
+    /** A favored block and another block are always both drawn. */
     perturb(value, coins) {
       const kept = coins.bernoulli(keep);
       const member = pick(coins, favored);

@@ -1,7 +1,6 @@
 /**
- * Projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022, section 3): answers and symbols are points of
- * the projective space PG(t-1, q). Each point that is orthogonal to the answer's point is reported with a higher
- * probability than any other point.
+ * Projective geometry response: answers and symbols are points of the projective space PG(t-1, q). Points that are
+ * orthogonal to the answer's point are more likely than others (Feldman, Nelson, Nguyen & Talwar 2022, section 3).
  *
  * A point is represented by its canonical vector over Z_q, read as an integer in base q. All integers are far below
  * 2^53.

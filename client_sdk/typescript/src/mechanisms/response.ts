@@ -18,7 +18,7 @@ export const oneBit: Mechanism = randomizedResponse;
 
 /**
  * Randomized response about one of several values. The kind draws the value j, and the channel perturbs its yes or no.
- * Symbol 2 j + 1 is yes, and 2 j is no.
+ * Symbol 2 j + 1 means yes, and 2 j means no.
  */
 export const oneOf: Mechanism = (integers) => {
   const [keep, inputs] = [big(integers, "keep_numerator"), small(integers, "inputs")];
@@ -28,10 +28,7 @@ export const oneOf: Mechanism = (integers) => {
 export const kAryRandomizedResponse: Mechanism = (integers) =>
   kAry(small(integers, "inputs"), big(integers, "keep_numerator"));
 
-/**
- * Return the channel that reports the true value or, at random, another one. The other value is always drawn, even if
- * it is not reported.
- */
+/** Return the channel that reports the true value or, at random, another value. The other value is always drawn. */
 export function kAry(inputs: number, keep: bigint): Channel {
   return {
     inputs,

@@ -1,7 +1,7 @@
 /**
  * SHAKE-256 (FIPS 202), only for the blocks of designs. Its input is public, and no secret depends on it.
  *
- * Tests compare it with Node's implementation. Unlike `crypto.subtle`, it is synchronous. A lane of 64 bits is a pair
+ * Unlike `crypto.subtle`, this implementation is synchronous. Tests compare it with Node's. A lane of 64 bits is a pair
  * of 32-bit halves, the low half first.
  */
 
@@ -64,12 +64,12 @@ function permute(state: Uint8Array): void {
   lanes.forEach((word, place) => words.setInt32(4 * place, word, true));
 }
 
-/** Return one half of a lane that is rotated to the left by 0 to 31 bits. */
+/** Return one half of a lane after a rotation to the left by 0 to 31 bits. */
 function rotated(half: number, other: number, shift: number): number {
   return shift ? (half << shift) | (other >>> (32 - shift)) : half;
 }
 
-/** The number of bits by which step rho rotates each lane, and the place to which step pi moves it. */
+/** For each lane, the rotation of step rho in bits, and the target place of step pi. */
 const SHIFTS = new Uint8Array(25);
 const TARGETS = new Uint8Array(25);
 for (let step = 0, x = 1, y = 0; step < 24; step++) {

@@ -1,8 +1,8 @@
 /**
- * Channels that are defined by weights: added noise on a grid, and the exponential mechanism.
+ * Channels with weights: added noise on a grid, and the exponential mechanism.
  *
- * Sources: Ghosh, Roughgarden & Sundararajan 2012, definition 2.2; Balle & Wang 2018; McSherry & Talwar 2007,
- * section 3.
+ * Sources: Ghosh, Roughgarden & Sundararajan 2012, definition 2.2; Balle & Wang 2018; McSherry & Talwar 2007, section
+ * 3.
  */
 
 import { list, range, small, sums, upTo, type Mechanism } from "../channel.js";

@@ -3,10 +3,10 @@
 import { shake256 } from "./shake.js";
 
 /**
- * Return the values 0..size-1, sorted by their words. If two words are equal, the lower value comes first.
+ * Return the values 0..size-1, sorted by their words. For equal words, the lower value comes first.
  *
- * The words are 64-bit big-endian integers. They are the SHAKE-256 of `prefix`, followed by `numbers` as 8 big-endian
- * bytes each.
+ * The words are 64-bit big-endian integers from the SHAKE-256 of `prefix`, followed by `numbers` as 8 big-endian bytes
+ * each.
  */
 export function byWords(prefix: string, numbers: readonly number[], size: number): number[] {
   const start = new TextEncoder().encode(prefix);
