@@ -59,7 +59,8 @@ CI_VARIABLES: Final = (
 """The environment variables that identify continuous integration services."""
 
 Prompt = Callable[[tuple[str, ...], tuple[str, ...]], bool | AbstractSet[str] | None]
-"""A function that asks the user. It gets the names of the metrics and the lines to show."""
+"""A function that asks the user. The function gets the names of the metrics and the lines to show.
+"""
 
 
 class Choice(NamedTuple):
@@ -104,7 +105,7 @@ class Terms(NamedTuple):
 def terms(metric: Metric) -> Terms:
     """Return the terms of an agreement to a metric.
 
-    The terms include the cost of a report. They include neither the mechanism nor the metric's
+    The terms include the cost of a report. The terms include neither the mechanism nor the metric's
     owner, expiry, unit or translations.
     """
     meaning = {
@@ -169,10 +170,9 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
     """Return the decision that follows from a stored choice, for the app's current metrics.
 
-    After a yes, new metrics are withheld until the user has been asked about them. So are metrics
-    with a new meaning or a higher cost. If a ceiling was raised or the collector moved to another
-    host, every metric is withheld, and nothing is deleted. A user who has declined is not asked
-    again.
+    After a yes, metrics with a new name, a new meaning or a higher cost are withheld until the user
+    has been asked about them. If a ceiling was raised or the collector moved to another host, every
+    metric is withheld, and nothing is deleted. A user who has declined is not asked again.
     """
     everything = tuple(registry.metrics)
     if choice is None:

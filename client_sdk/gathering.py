@@ -43,8 +43,8 @@ class Gathering(Disclosure):
         """Add to the current window's count. The sum is reported after the window has ended.
 
         The count is kept in memory and lost when the process ends. With ``persist`` in the
-        registry, the count is stored in the ledger's file until it is reported, and all processes
-        share the sum.
+        registry, the ledger's file stores the count until the report, and all processes share the
+        sum.
 
         >>> telemetry.count("taps", 3)
         <Recorded.COUNTED: 'counted'>

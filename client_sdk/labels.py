@@ -16,7 +16,7 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the metric of a report in stored registries. It reads as few registries as possible."""
+    """Finds the metric of a report in stored registries, and reads them only as needed."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
         """Take the ledger's compressed registries, a registry to search first, and an app name."""

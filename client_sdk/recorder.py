@@ -1,4 +1,4 @@
-"""Records randomized answers in the ledger within a time limit. It never gets a true answer."""
+"""Records randomized answers in the ledger within a time limit. True answers never get here."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ memory. The app is promised a result within 100 ms; the difference is a margin f
 """
 
 SECRET_DEADLINE_S = 0.08
-"""How long, in seconds, the first permanent answer of a process waits for the device's secret. This
-is almost all of the promised 100 ms, because the answer is lost without the secret."""
+"""How long, in seconds, the first permanent answer of a process waits for the device's secret. The
+time is almost all of the promised 100 ms, because the answer is lost without the secret."""
 
 
 class Recorder:

@@ -26,7 +26,7 @@ class Recorded(StrEnum):
     """The window already has a report. This answer was ignored."""
 
     OUT_OF_BUDGET = "out_of_budget"
-    """The report would have exceeded a ceiling of the budget. It was not queued."""
+    """A report would have exceeded a ceiling of the budget. Nothing was queued."""
 
     NOT_ASKED = "not_asked"
     """This device was not selected to answer this metric in this window. The selection is made when
@@ -119,7 +119,7 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush. It is true if no report is left to send.
+    """The result of a flush, true if no report is left to send.
 
     Reports that wait until their window has ended do not count.
 

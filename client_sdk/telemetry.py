@@ -36,9 +36,9 @@ class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
     A `Telemetry` never crashes the app or blocks it for long. `record` returns within 100 ms, and
-    `flush` within its timeout. Both return an outcome instead of raising errors. Unless it is
-    ``strict``, a wrong metric name or an invalid answer raises no error. Only methods that act for
-    the user, such as `forget`, raise a `LedgerError` if they fail.
+    `flush` within its timeout. The two methods return an outcome instead of raising errors. Unless
+    it is ``strict``, a wrong metric name or an invalid answer raises no error. Only methods that
+    act for the user, such as `forget`, raise a `LedgerError` if they fail.
 
     Any thread may use the object. After a fork, both parent and child may use it, and several
     processes may share a ``data_dir``.
@@ -91,28 +91,28 @@ class Telemetry(Gathering, Consenting):
                 the directory and stores the ledger's file in it. If None, everything stays in
                 memory: the budget lasts as long as this object, and a child process has no ledger.
             consent: the user's consent. True covers every metric, and False covers none. A set of
-                purposes, such as ``{"usage"}``, covers each metric whose ``consent`` purposes in
-                the registry are all in the set. A metric without a purpose needs True. Waiting
-                reports that a set does not cover are dropped, even if ``consent`` is extended
-                later. A decision of `client_sdk.consent.ask` or ``current`` can be passed instead.
-                Only these two functions read the environment and the user's stored choice.
+                purposes, such as ``{"usage"}``, covers each metric with all of its ``consent``
+                purposes in the set. A metric without a purpose needs True. Waiting reports that a
+                set does not cover are dropped, even if ``consent`` is extended later. A decision of
+                `client_sdk.consent.ask` or ``current`` can be passed instead. Only these two
+                functions read the environment and the user's stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness. Only tests replace it, together with ``transport``.
-            upload_key: the secret that the collector requires. It is the same on every device.
+            upload_key: the secret that the collector requires, the same on every device.
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow
                 this only within your own network, because anyone on the path can read and answer
                 the uploads.
-            transport: an object that replaces HTTP and sends uploads, without ``upload_key``. Its
-                ``post(body)`` returns a `client_sdk.Reply`, or None without a response.
-            on_budget: called soon after a fraction of the lifetime budget has been spent. Its
-                arguments are the fraction and a `BudgetStatus`. It is called once per fraction and
-                process, in the thread that sends uploads. Uploads wait until it returns. Its errors
-                are logged.
+            transport: an object that replaces HTTP and sends uploads, without ``upload_key``. The
+                object's ``post(body)`` returns a `client_sdk.Reply`, or None without a response.
+            on_budget: called soon after a fraction of the lifetime budget has been spent. The
+                arguments are the fraction and a `BudgetStatus`. The function is called once per
+                fraction and process, in the thread that sends uploads. Uploads wait until the
+                function returns. Errors of the function are logged.
             warn_at: the fractions at which ``on_budget`` is called.
             sender: what sends the reports that still wait when the program exits. With
                 ``"thread"``, the next run sends them when it starts. With ``"process"``, which
                 suits short commands, a helper process sends them by HTTP, and ends within minutes.
-            strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
+            strata: this device's public variables, such as ``{"platform": "ios"}``, which are sent
                 unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
                 error. For tests only, because an error that users see would hint at the answer.
@@ -177,9 +177,10 @@ class Telemetry(Gathering, Consenting):
 
         Args:
             metric: the metric's name.
-            value: the true answer. It is discarded when this call returns, and never reaches a
-                disk, a log or an error. For an answer outside the metric's domain, a random answer
-                is reported and charged instead, because a missing report would reveal the mistake.
+            value: the true answer. The call discards the answer before it returns. The answer never
+                reaches a disk, a log or an error. For an answer outside the metric's domain, a
+                random answer is reported and charged instead, because a missing report would reveal
+                the mistake.
 
         Returns:
             The outcome of the answer, within 100 ms.

@@ -9,8 +9,8 @@ def test_the_theme_is_recorded(tmp_path):
     assert recorded == [Answer("theme", "dark")]
 ```
 
-No other module of the SDK imports this one. Within `answers`, no report reaches a collector, and a
-`Telemetry` that could reach a collector is rejected.
+No other module of the SDK imports this module. Within `answers`, no report reaches a collector, and
+a `Telemetry` that could reach a collector is rejected.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class SeededCoins(PrfCoins):
     """Coins that are the same in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
     A `Telemetry` without a ``transport`` refuses these coins. Permanent answers, and the metrics
-    and windows that ``sample`` and ``pace`` select, do not depend on these coins. They depend on
-    the ledger's secret, which is always random.
+    and windows that ``sample`` and ``pace`` select, do not depend on these coins. The ledger's
+    secret, which is always random, determines them.
     """
 
     __slots__ = ()
@@ -209,8 +209,8 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 def call_due(telemetry: Telemetry) -> None:
     """Call the functions of `Telemetry.provide` that are due by the device's clock.
 
-    When this function returns, the answers are in the ledger. Their reports are sent within a
-    minute by the device's clock.
+    When this function returns, the answers are in the ledger. The reports are sent within a minute
+    by the device's clock.
     """
     provider = telemetry._processes.current.provider  # noqa: SLF001 the SDK itself offers no such handle
     if provider is not None:

@@ -51,7 +51,7 @@ class BudgetWatch:
     def look(self, ledger_thread: LedgerThread) -> None:
         """Call the app's callback for each fraction reached since the last check.
 
-        This runs in the thread that sends uploads. The app does not wait for it.
+        The uploader's thread makes the call. The app does not wait.
         """
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)

@@ -52,8 +52,8 @@ class Due(NamedTuple):
 def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) -> Due:
     """Return the work that is due at an instant.
 
-    ``instant_s`` is the ledger's time in Unix seconds. It follows the device's clock, but never
-    goes back. ``releases`` contains the Unix times for sending held-back reports.
+    ``instant_s`` is the ledger's time in Unix seconds. The ledger's time follows the device's
+    clock, but never goes back. ``releases`` contains the Unix times for sending held-back reports.
     """
     metrics = registry.metrics.values()
     begin = {metric.window for metric in metrics if has_slots(registry, metric)}

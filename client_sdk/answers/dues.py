@@ -5,8 +5,8 @@ metric has a fill, the same transaction also queues a report that says "no answe
 reported after their window has ended.
 
 A device sends the same reports for metrics with a fill, whether or not the app records an answer.
-Consider two devices with the same registries in the same order, whose apps run and read the clock
-at the same times. Only one device records an answer. The reports of both devices have the same
+Consider two devices with the same registries in the same order. Their apps run and read the clock
+at the same times, but only one device records an answer. The reports of both devices have the same
 metric, edition, window and earliest sending time.
 
 No decision depends on an answer. The charge and the "no answer" report exist before any answer is

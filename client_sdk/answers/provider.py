@@ -6,14 +6,15 @@ starts within a window. Before the call, one transaction does three things:
 * It *claims* the window, so that no other process calls its function for this window.
 * It charges the budget.
 * It queues a *placeholder*. With a fill (``fill_in`` in the registry), the placeholder says "no
-  answer". Otherwise, it contains a random answer.
+  answer". Without a fill, the placeholder contains a random answer.
 
 Therefore the report is sent at the same time whatever the function does, even if the function ends
 the process.
 
 The return value is randomized immediately. A second transaction puts the symbol into the
-placeholder. It takes place `CALL_S` seconds after the claim or when the program ends, even without
-a return value. Therefore neither the ledger's file nor its timestamps reveal what the function did.
+placeholder. The second transaction takes place `CALL_S` seconds after the claim or when the program
+ends, even without a return value. Therefore neither the ledger's file nor its timestamps reveal
+what the function did.
 """
 
 from __future__ import annotations

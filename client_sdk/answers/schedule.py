@@ -81,8 +81,9 @@ class Schedule:
         """Return the randomized form of a true answer; ``encode`` returns the channel's input.
 
         ``read_secret`` is called only for a permanent answer, and only if this process does not
-        know the device's secret yet. It may raise a `LedgerError`. A vector is randomized for the
-        window at the ``clock`` or at the ledger's last known time, whichever is later.
+        know the device's secret yet. ``read_secret`` may raise a `LedgerError`. A vector is
+        randomized for the window at the ``clock`` or at the ledger's last known time, whichever is
+        later.
         """
         if definition.channel.turns:
             return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))

@@ -28,8 +28,8 @@ class SystemCoins:
     def below(self, bound: int) -> int:
         """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64.
 
-        64-bit numbers from the largest multiple of the bound on are drawn again. Their remainders
-        would favor low integers.
+        64-bit numbers from the largest multiple of the bound on are drawn again, because their
+        remainders would favor low integers.
         """
         unbiased = COIN_SCALE - COIN_SCALE % bound
         while True:

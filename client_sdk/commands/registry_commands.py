@@ -5,7 +5,7 @@
 * ``release`` adds a registry to its history, so that collectors still count reports of older apps.
 * ``completion`` prints a script with which a shell completes commands and options.
 
-This module parses all of them, and carries out the short ones.
+This module parses these commands, and carries out the short commands.
 """
 
 from __future__ import annotations

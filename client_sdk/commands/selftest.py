@@ -260,7 +260,7 @@ CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
     "kill": _check_kill,
     "machine id": _check_machine,
 }
-"""The checks, in running order. Each gets the path of a ledger that does not exist yet."""
+"""The checks, in running order. Each check gets the path of a ledger that does not exist yet."""
 
 
 @cache

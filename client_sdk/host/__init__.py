@@ -1,4 +1,1 @@
-"""The process and the machine in which the SDK runs.
-
-This package imports only `client_sdk.results` and `client_sdk.protocol`.
-"""
+"""The process and the machine in which the SDK runs."""

@@ -1,4 +1,4 @@
-"""The app's clock. Its results are checked, because the app may return anything."""
+"""The app's clock, with checks of its results: the app may return anything."""
 
 from __future__ import annotations
 

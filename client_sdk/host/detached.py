@@ -41,8 +41,8 @@ def can_start() -> bool:
 def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
     """Run a module's ``main`` in a new process that holds the lock on a file while it runs.
 
-    This function does not wait for the process. It does nothing if another process holds the lock,
-    or if no process can be started.
+    The function does not wait for the process. If another process holds the lock, or if no process
+    can be started, the function does nothing.
     """
     import subprocess  # noqa: PLC0415 takes 5 ms, and a program needs it only when it ends
 
@@ -115,7 +115,7 @@ def _named(descriptor: int) -> int:
 def holder(path: Path) -> int | None:
     """Return the id of the process that holds a file's lock: 0 if unknown, None if unlocked.
 
-    This function writes nothing.
+    The function writes nothing.
     """
     try:
         descriptor = os.open(path, os.O_RDWR)

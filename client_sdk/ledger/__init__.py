@@ -1,6 +1,5 @@
 """The ledger: a device's SQLite file, with charges, waiting reports, and the device's secret.
 
 Functions with a connection run within the caller's transaction, unless the docstring says
-otherwise. This package imports only `client_sdk.host`, `client_sdk.protocol` and
-`client_sdk.results`.
+otherwise.
 """

@@ -7,9 +7,8 @@ distinguish has its own sum. For example, a monthly ceiling needs the sum of the
 
 After opting out, no past window can be charged. The parts are then today, the rest of the current
 week, the rest of the current month, and all earlier time. If the user has only withdrawn a purpose,
-counts and days of use of other metrics may still be charged to windows that ended within the last
-three days. Therefore these days, and the weeks and months that contain them, are separate parts,
-too.
+counts of other metrics may still be charged to windows of the last three days. Therefore these
+days, their weeks and their months are separate parts, too.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ WIPED = (
     "problems",
     "editions",
 )
-"""The tables that opting out empties. They include ``editions``, the metrics that a collector has
-stopped. A collector could mark a device by its own list of stopped metrics, and this mark must not
+"""The tables that opting out empties. The table ``editions`` contains the metrics that a collector
+has stopped. A collector could mark a device by a special list of stopped metrics. The mark must not
 outlast the user's consent."""
 
 
@@ -90,7 +89,7 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
     """Delete the data of metrics without consent; return whether any counts were deleted.
 
     The secret is kept, because the other metrics need it. If the user agrees again and gives the
-    same answer, the permanent answer is the same. This reveals less than a new permanent answer.
+    same answer, the same permanent answer reveals less than a new permanent answer.
 
     Args:
         connection: the ledger, within a write transaction of the caller.

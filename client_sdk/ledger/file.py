@@ -31,7 +31,7 @@ BUSY_TIMEOUT_S = 0.05
 commit takes less time, and `record` may take more."""
 
 SECRET_BYTES = 32
-"""The length of the secret in bytes, the same as of an HMAC-SHA-256."""
+"""The length of the secret in bytes, equal to the length of an HMAC-SHA-256."""
 
 TEMPORARY_SUFFIX = ".new"
 """The suffix of a file's name until the file is a complete ledger."""

@@ -22,8 +22,8 @@ from client_sdk.host import forks
 
 _AT_FDCWD, _STATX_BTIME = -100, 0x800
 _STATX_BYTES, _MASK_AT, _BIRTH_AT = 256, 0, 80
-"""Constants of statx(2) and `struct statx`, from linux/stat.h and linux/fcntl.h. They are the same
-on every architecture."""
+"""Constants of statx(2) and `struct statx`, from linux/stat.h and linux/fcntl.h. The constants are
+the same on every architecture."""
 
 _DEVICE_BITS = 32
 
@@ -99,8 +99,9 @@ def _birth_ns(path: Path) -> str | None:
 def _file_system(path: Path) -> str | None:
     """Return the id of a file's file system; None if the id may change.
 
-    Some file systems have a permanent id. Others (XFS, F2FS, FAT, and those of macOS) return 0, or
-    a device number, which may change when the machine reboots. Such numbers fit into 32 bits.
+    Some file systems have a permanent id. Other file systems (XFS, F2FS, FAT, and those of macOS)
+    return 0, or a device number, which may change when the machine reboots. Device numbers and 0
+    fit into 32 bits.
     """
     number = 0
     if sys.platform != "win32":  # Windows has no such id

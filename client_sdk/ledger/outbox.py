@@ -1,8 +1,8 @@
 """Creates, resends, settles and drops the uploads in the ledger's file.
 
-A report first waits in the `queue`. It is then put into an upload. The upload's body is stored
-before it is first sent, so that every attempt sends the same bytes with the same id. The
-collector's verdict *settles* the upload, which is then deleted. A second verdict has no effect.
+A report first waits in the `queue`, and is then put into an upload. The upload's body is stored
+before the first attempt. Every attempt sends the same bytes with the same id. The collector's
+verdict *settles* the upload, which is then deleted. A second verdict has no effect.
 
 The collector's response to an upload affects only this upload and its reports. A temporarily
 refused report is sent again in an upload of its own. Otherwise, the collector would learn that the
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import Verdict
 
 MAX_UNDER_WAY = 512
-"""The maximum number of unsettled uploads. They take about 100,000 bytes, and suffice to resend
-each report of two full uploads separately. Every upload is settled or dropped eventually, so only a
-bug can exceed the limit. At the limit, new uploads are not delayed, because the responses to other
-uploads must not affect when they are sent."""
+"""The maximum number of unsettled uploads. This many uploads take about 100,000 bytes, and suffice
+to resend each report of two full uploads separately. Every upload is settled or dropped eventually,
+so only a bug can exceed the limit. At the limit, new uploads are not delayed, because the responses
+to other uploads must not affect when they are sent."""
 
 MAX_SENT_ALONE = 4
 """How often a temporarily refused report is sent again. Daily reports are accepted on four days,
@@ -135,8 +135,8 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 def drop_stopped(connection: sqlite3.Connection) -> None:
     """Drop and count the waiting reports of stopped metrics.
 
-    An upload with reports of other metrics is not changed. It may have arrived, and every attempt
-    must send the same bytes.
+    An upload with reports of other metrics is not changed. The upload may have arrived, and every
+    attempt must send the same bytes.
     """
     metrics = set(registries.stopped(connection))
     if not metrics:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 1000
 """The maximum number of reports in the queue. Ten daily metrics would need a hundred days to fill
-it, but windows close after three days. A longer queue is a sign of an error, which must not fill
-the user's disk. Reports that wait until their window has ended have a separate limit of the same
-size, so that other reports cannot displace the reports of metrics with a fill."""
+the queue, but windows close after three days. A longer queue is a sign of an error, which must not
+fill the user's disk. Reports that wait for the end of their window have a separate limit of the
+same size. Other reports then cannot displace the reports of metrics with a fill."""
 
 SPREAD_S = 60.0
 """The period, in seconds, in which a report is sent at a random time. The arrival then does not

@@ -1,7 +1,8 @@
 """Stores the registries that the app has used, and the metrics that collectors have stopped.
 
-A stored registry explains the ledger's reports. It ships inside the app and is the same on every
-device, so it says nothing about a user. It is stored compressed, and opting out deletes it.
+A stored registry explains the ledger's reports. The registry ships inside the app and is the same
+on every device. Therefore it says nothing about a user. The ledger stores registries compressed,
+and opting out deletes them.
 
 A stop applies to one edition of a metric, and lasts until the user opts out. No message from a
 collector ends a stop. A collector can stop only editions that a stored registry defines, so that
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.wire.verdict import MetricEdition
 
 MOST_KEPT: Final = 20
-"""The maximum number of stored registries, enough for the reports of several years. They take less
-than 100 kB, or a few MB with a thousand vectors of kind ``nearest``."""
+"""The maximum number of stored registries, enough for the reports of several years. The registries
+take less than 100 kB, or a few MB with a thousand vectors of kind ``nearest``."""
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 

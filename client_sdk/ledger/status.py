@@ -29,8 +29,8 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
         connection: the ledger, within a transaction of the caller.
         budget: the ceilings.
         periods: the current periods.
-        window_nanos: the cost of all metrics in one window, in billionths of epsilon. It determines
-            the window in which the budget ends.
+        window_nanos: the cost of all metrics in one window, in billionths of epsilon. This cost
+            determines the window in which the budget ends.
     """
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 

@@ -4,8 +4,8 @@ A *job* is a function that uses the connection. A caller chooses how long to wai
 the caller gives up before the thread begins to commit, nothing is changed. If the commit itself
 hangs, the caller does not learn the outcome, but the job is done either completely or not at all.
 
-A caller may also stop waiting but leave its job to the thread. Such jobs stay in memory, up to
-`MAX_LEFT`, and are tried again while another process blocks the ledger.
+A caller may also stop waiting but leave its job to the thread. Up to `MAX_LEFT` of these jobs stay
+in memory, and are tried again while another process blocks the ledger.
 
 Only the thread's own frame refers to the connection. After a fork, the child does not have the
 thread. Therefore the child cannot use, close or finalize the connection, which would harm the
@@ -40,7 +40,7 @@ WRITE, READ, BARE = "BEGIN IMMEDIATE", "BEGIN", ""
 T = TypeVar("T")
 
 MAX_LEFT = 64
-"""The maximum number of jobs that wait in memory while their callers continue. No app makes as many
+"""The maximum number of jobs that wait in memory while their callers continue. No app makes more
 calls in the few seconds that a disk may hang."""
 
 AGAIN_S = 0.1
@@ -119,7 +119,7 @@ class LedgerThread:
 
         Raises:
             LedgerBusyError: if the work was not done in time, or another process uses the ledger.
-                Such work is never done later, unless its commit was in progress.
+                After this error, the work is never done, unless its commit was in progress.
             LedgerError: if the ledger cannot be used; ``problem`` contains the same message.
         """
         job = self._put(_Job(work, begin))

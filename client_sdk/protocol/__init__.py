@@ -1,7 +1,7 @@
 """The shared vocabulary of client, collector and estimator.
 
-This package imports only the standard library. These subpackages import only later ones in this
-list:
+This package imports only the standard library. Each of these subpackages imports only subpackages
+further down in the list:
 
 * ``registry`` reads metrics.toml.
 * ``mechanisms`` defines probabilities and perturbation.

@@ -1,7 +1,8 @@
 """The maximum number of a device's reports, and the maximum privacy loss, in a period.
 
-Several functions take the current day, ``today``. Their results apply to a device that starts on
-that day. If ``today`` is None, the results apply to every device, no matter when it started.
+Several functions take the current day, ``today``. The results of these functions apply to a device
+that starts on that day. If ``today`` is None, the results apply to every device, no matter when the
+device started.
 
 Sums of privacy losses are exact integers, limited by the ledger's ceilings.
 """
@@ -151,8 +152,8 @@ def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
 def _pays_whole_windows(registry: Asked) -> bool:
     """Whether a device pays, in each window, either for all metrics or for none.
 
-    This is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling could leave
-    too little for some metric.
+    The result is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling could
+    leave too little for some metric.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos

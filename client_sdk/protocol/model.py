@@ -59,7 +59,7 @@ _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
 @dataclass(frozen=True, slots=True)
 class ModelFeature:
-    """A feature. Its value is a number, clipped to a range, or one of several values.
+    """A feature: a number, clipped to a range, or one of several values.
 
     Attributes:
         name: the feature's key in an answer.
@@ -474,8 +474,9 @@ def length_for(inputs: int) -> int:
 def products(features: Sequence[int], label: int) -> list[int]:
     """Return the weighted coordinates of the vector.
 
-    They are label * feature i, feature i * feature j for i <= j, feature i, and the label.
-    ``features`` are scaled, with a norm of at most `UNIT`. ``label`` is from -`UNIT` to `UNIT`.
+    The coordinates are label * feature i, feature i * feature j for i <= j, feature i, and the
+    label. ``features`` are scaled, with a norm of at most `UNIT`. ``label`` is from -`UNIT` to
+    `UNIT`.
     """
     of_label, of_square, of_pair, of_feature, of_itself = weights()
     square = UNIT**2

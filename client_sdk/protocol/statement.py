@@ -3,8 +3,9 @@
 The page says what is collected, why, and what the reports can reveal. The page depends only on the
 registry.
 
-The page expresses privacy loss as odds. It assumes an observer who first considers two answers
-equally likely, and states the observer's highest possible odds after seeing the reports.
+The page expresses privacy loss as odds. The page assumes an observer who first considers two
+answers equally likely. The page states the observer's highest possible odds after seeing the
+reports.
 
 A report with a small epsilon is called weak evidence. A report with a large epsilon is as good as
 the answer itself, and the page must say so.
@@ -181,7 +182,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the section on consent, if needed. It lists each purpose with its metrics."""
+    """Yield the section on consent, if needed. The section lists each purpose with its metrics."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -194,7 +195,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes in one string. Without purposes, it says to agree to everything."""
+    """Return purposes in one string. Without purposes, the string says to agree to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)

@@ -52,7 +52,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class TomlTable:
-    """A parser for one table of the registry. It reads keys one by one and collects all mistakes.
+    """A parser for one table of the registry, which reads keys one by one and collects all mistakes.
 
     Attributes:
         mistake_count: the number of mistakes in this table so far.

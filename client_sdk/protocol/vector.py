@@ -1,4 +1,4 @@
-"""The kind ``vector``: the answer is a vector, such as an embedding. Its mean is estimated.
+"""The kind ``vector``: the answer is a vector, such as an embedding, with its mean to estimate.
 
 A vector is encoded as integers that are the same on every machine. Each number is converted to the
 nearest 64-bit float, divided by ``norm``, and rounded half to even to a multiple of 2**-20.

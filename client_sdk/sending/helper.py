@@ -1,8 +1,9 @@
 """The helper: a separate process that sends a program's remaining reports after its end.
 
-Each report is sent at a random time within a minute, and many programs do not run that long. Such a
-program starts the helper when it ends. The helper waits for these times, and sends the reports in
-the ledger's file. It records nothing. Each ledger has at most one helper at a time.
+Each report is sent at a random time within a minute, and many programs do not run that long. A
+program with waiting reports starts the helper when the program ends. The helper waits for these
+times, and sends the reports in the ledger's file. The helper records nothing. Each ledger has at
+most one helper at a time.
 """
 
 from __future__ import annotations
@@ -173,8 +174,8 @@ def send(  # noqa: PLR0913 tests pass other clocks
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
     """Return an upload of new reports that are due or, without one, an upload to send again.
 
-    No report is sent after a newer program has stored that the user does not agree. Both use
-    transactions. The program stores this either before or after the helper chooses the upload.
+    No report is sent after a newer program has stored that the user does not agree. Because of
+    transactions, the program stores this either before or after the helper chooses the upload.
     """
     from client_sdk.sending.transactions import Look  # noqa: PLC0415 5 ms
 

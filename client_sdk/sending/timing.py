@@ -1,6 +1,6 @@
 """Decides when uploads are sent, and how long senders wait.
 
-A new report is sent at a random time within a minute after it was recorded. This time is chosen and
+A new report is sent at a random time within a minute after it was recorded. The time is chosen and
 stored in the ledger when the report is recorded (`client_sdk.ledger.queue`). If the program ends
 earlier, a later run sends the report after this time. An observer who knows when programs run
 learns only the random time.

@@ -27,7 +27,7 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "hearsay",
 }
-"""All headers except the upload key. They are the same on every device, because versions or
+"""All headers except the upload key. The headers are the same on every device, because versions or
 languages would distinguish devices."""
 
 

@@ -120,10 +120,10 @@ class Uploader:
     def flush(self, timeout_s: float) -> Flushed:
         """Send new reports now. Without new reports, send one upload again before its planned time.
 
-        Delays that the collector has requested still apply. So does the random pause between an
-        upload and the retry of another upload. A flush waits for its own requests, but not for a
-        later planned time. It ends as soon as nothing more can be sent now, or after ``timeout_s``
-        seconds.
+        Delays that the collector has requested still apply. The random pause between an upload and
+        the retry of another upload applies, too. A flush waits for its own requests, but not for a
+        later planned time. The flush ends as soon as nothing more can be sent now, or after
+        ``timeout_s`` seconds.
         """
         with self._changed:
             self._state = _State.WAITING

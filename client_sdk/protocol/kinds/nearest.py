@@ -152,7 +152,7 @@ class Nearest(Category):
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes. Each is nearest to itself, so audits with prototypes test the search."""
+        """The prototypes. An audit with these answers tests the search."""
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:

@@ -45,13 +45,14 @@ REMEMBERED: Final = 64
 would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point, as many as a coin's probability has.
-"""
+"""The number of binary digits of a logarithm after the point, equal to that of a coin's
+probability."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits of intermediate results after the point. Each squaring doubles the
 error, so half of the digits are valid after the last squaring. The computed logarithm is at most
-one step below the true logarithm, rounded down. It never decreases as the number increases."""
+one step below the true logarithm, rounded down. The computed logarithm never decreases as the
+number increases."""
 
 MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more digits would be slow."""
@@ -195,7 +196,7 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high``. Its mean, distribution or quantiles are estimated.
+    """A number from ``low`` to ``high``, with its mean, distribution or quantiles to estimate.
 
     Attributes:
         low: the exact minimum.

@@ -117,8 +117,8 @@ class BlockDesign(Channel):
         """Return the symbol of a random block with the value or, for a lie, without the value.
 
         The draw of the base block is independent of the value. Then a member and a non-member of
-        the base block are drawn. The shift turns one of the two into ``value``. Drawing only the
-        needed one could reveal, by its duration, whether the report is a lie.
+        the base block are drawn. The shift turns either the member or the non-member into
+        ``value``. If only one draw were made, the duration could reveal a lie.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]

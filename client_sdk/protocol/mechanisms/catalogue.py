@@ -90,8 +90,8 @@ class Mechanism(NamedTuple):
             empty if inputs are not numbers.
         options: the keys of a metric's table that only this mechanism uses, such as ``delta``.
         is_permanent: whether the mechanism supports permanent answers. A device draws a permanent
-            answer once and reuses it in later reports. Each input must then be an answer or an end
-            of a range.
+            answer once and reuses it in later reports. Each input of such a mechanism is an answer
+            or an end of a range.
     """
 
     name: str
@@ -322,8 +322,8 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     * A block design reports a block, usually one that contains a randomly drawn member. With
       ``pair-geometry``, the block usually contains one of two drawn members. Blocks are best for
       many values and a small epsilon.
-    * ``one-of`` reports whether one randomly drawn value is a member. This is best if sets may
-      contain most of the values.
+    * ``one-of`` reports whether one randomly drawn value is a member. ``one-of`` is best if sets
+      may contain most of the values.
 
     Args:
         values: the number of values.

@@ -43,7 +43,7 @@ MAX_GEOMETRY_SYMBOLS = 2**24
 to 128 MB."""
 
 LARGEST_PRIME = 4093
-"""The largest prime whose projective plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
+"""The largest prime with a projective plane of at most `MAX_GEOMETRY_SYMBOLS` points."""
 
 
 class Candidate(NamedTuple):
@@ -149,7 +149,7 @@ def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction
 def best_subset_size(inputs: int, odds: Fraction) -> int:
     """Return the subset size with the smallest variance, for ``inputs`` values.
 
-    It is near inputs / (1 + odds) (Ye & Barg 2018).
+    The best size is near inputs / (1 + odds) (Ye & Barg 2018).
     """
     near = int(inputs / (odds + 1))
     sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)

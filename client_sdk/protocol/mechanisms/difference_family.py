@@ -7,8 +7,8 @@ block called the *starter*:
 * A base block plus a *shift* is a block.
 
 The design contains the blocks for all multipliers and all v shifts. For example, with v = 7, the
-starter {1, 2, 4} needs only the multiplier 1. Its seven shifts are seven blocks. Three of them
-contain a given value, and one contains a given pair of values.
+starter {1, 2, 4} needs only the multiplier 1. The seven shifts of this base block are seven blocks.
+Each value is in three blocks, and each pair of values is in one block.
 
 Because of the shifts, the number of blocks with a pair depends only on the pair's difference.
 Because of the multipliers, it depends only on the greatest common divisor of this difference and v.
@@ -42,19 +42,19 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     """Return weights of columns that solve all equations up to a common factor.
 
     The weighted sum of each row is its total, times an integer that is the same for all rows. For
-    example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4. These
-    are twice the totals. The result maps column indices to positive integers without a common
-    divisor. Columns without an entry have weight 0. There are at most as many entries as equations.
-    Return None without a solution.
+    example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4, twice
+    the totals. The result maps column indices to positive integers without a common divisor.
+    Columns without an entry have weight 0. There are at most as many entries as equations. Return
+    None without a solution.
 
     Each of ``equations`` contains the coefficients of a row. Each of ``totals`` is at least 0, and
     one is above 0.
 
-    This is the simplex method in exact integers. Each division by a pivot is exact (Edmonds 1967,
-    "Systems of distinct representatives and linear algebra"; Bareiss 1968). The column with the
-    largest sum enters the basis, because this rule takes few pivots. After a pivot without
-    progress, the first possible column enters, so that the method cannot cycle (Bland 1977, "New
-    finite pivoting rules for the simplex method", theorem 3.1). All machines find the same
+    The function uses the simplex method in exact integers. Each division by a pivot is exact
+    (Edmonds 1967, "Systems of distinct representatives and linear algebra"; Bareiss 1968). The
+    column with the largest sum enters the basis, because this rule takes few pivots. After a pivot
+    without progress, the first possible column enters, so that the method cannot cycle (Bland 1977,
+    "New finite pivoting rules for the simplex method", theorem 3.1). All machines find the same
     solution.
     """
     rows = [[*row, total] for row, total in zip(equations, totals, strict=True)]

@@ -105,7 +105,7 @@ class DrawnMember(Channel):
         return sum((self.member.probability(symbol, each) for each in given), Fraction(0)) / self.drawn
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the members for which a symbol is most likely."""
+        """Return the most likely members for a symbol."""
         return self.member.likeliest(symbol)
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:

@@ -53,7 +53,8 @@ RESOLVED_BITS = 44
 probabilities."""
 
 HALVINGS = 16
-"""The number of bisections after the last doubling. They find the scale to one part in 2**16."""
+"""The number of bisections after the last doubling. The bisections find the scale to one part in
+2**16."""
 
 RANK_PRIME = 2**61 - 1
 """The prime for computing the rank of the table of weights. Full rank modulo a prime implies full

@@ -127,8 +127,8 @@ class Gaussian(AdditiveNoise):
     def exceeding(self, distance: int) -> Fraction:
         """Return the hockey-stick divergence of two inputs that are ``distance`` cells apart.
 
-        It is the sum of P(symbol | first input) - ``odds`` * P(symbol | second input) over all
-        symbols. Negative terms count as 0.
+        The divergence is the sum of P(symbol | first input) - ``odds`` * P(symbol | second input)
+        over all symbols. Negative terms count as 0.
         """
         numerator, denominator = self.odds.as_integer_ratio()
         places = range(-self.reach, self.reach + 1)
@@ -139,9 +139,8 @@ class Gaussian(AdditiveNoise):
     def chance_beyond(self, ratio: Fraction) -> Fraction:
         """Return the exact maximum probability that a report shifts odds by more than ``ratio``.
 
-        Such a report has a symbol that is more than ``ratio`` times as likely for one input as for
-        another. The maximum is taken over all inputs. Therefore it also applies to answers that are
-        rounded at random.
+        A report does this if its symbol is more than ``ratio`` times as likely for one input as for
+        another. The maximum over all inputs also applies to answers that are rounded at random.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1

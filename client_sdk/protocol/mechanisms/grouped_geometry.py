@@ -7,8 +7,8 @@ group. If the draw depended on the text, the group could reveal the text.
 
 An answer may also be a list of up to m texts. The input then has m different cells in every group.
 The last m of the K cells are dummies, which fill up short lists. Texts with the same cell count
-once. A pair geometry (`pair_geometry`) perturbs the cells; every point is a cell. Its proof of
-privacy applies to any m different points.
+once. A pair geometry (`pair_geometry`) perturbs the cells; every point is a cell. The proof of
+privacy for pair geometries applies to any m different points.
 
 In a pair geometry, all pairs of points are in equally many blocks, but triples are not. The line
 through two points has q - 1 more points, and they are in every block with these two. If two texts
@@ -176,7 +176,7 @@ class GroupedGeometry(Channel):
 
     @property
     def points(self) -> ProjectiveGeometry:
-        """The projective geometry whose points are the cells."""
+        """The projective geometry with the cells as points."""
         return self.geometry.geometry if isinstance(self.geometry, CellPairs) else self.geometry
 
     @property
@@ -251,7 +251,8 @@ class Group:
 
     Attributes:
         bits: the number of leading bits of a text that are hashed.
-        weight: the weight of the group. Its share of all devices is proportional to the weight.
+        weight: the weight of the group. The group's share of all devices is proportional to its
+            weight.
         multipliers: the summand of the group's hash, then a multiplier for each limb of `LIMB_BITS`
             bits, the lowest limb first.
     """

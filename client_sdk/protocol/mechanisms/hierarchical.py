@@ -1,10 +1,10 @@
 """Hierarchical histogram: a device reports which part of a range contains the answer.
 
 The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly. Level 1
-has two nodes, and each further level has up to twice as many. On the last level, each point is a
-node. The device draws a level, independently of the answer. Then it reports the node with the
-answer by k-ary randomized response or a cyclic design. The symbol reveals the level. All levels
-have channels with the same epsilon, so the mixture has the same epsilon.
+has two nodes. Each level has up to twice the nodes of the previous level. On the last level, each
+point is a node. The device draws a level, independently of the answer. Then the device reports the
+node with the answer by k-ary randomized response or a cyclic design. The symbol reveals the level.
+All levels have channels with the same epsilon, so the mixture has the same epsilon.
 
 Any range of consecutive points is the union of a few nodes with unbiased shares. Therefore the
 estimated distribution function has little noise at every point, without smoothing.

@@ -61,8 +61,8 @@ class KAryRandomizedResponse(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the true value, or one of the k - 1 other values (a lie).
 
-        A lie is always drawn. Drawing a lie only when needed would reveal, by the duration, that a
-        report is a lie.
+        A lie is always drawn, even if the true value is reported. Otherwise, the duration would
+        reveal lies.
         """
         keep = coins.bernoulli(self.keep_numerator)
         steps_to_lie = 1 + coins.below(self.inputs - 1)

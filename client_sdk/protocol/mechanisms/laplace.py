@@ -52,9 +52,9 @@ class Laplace(AdditiveNoise):
         """Return the channel with the largest integer weights within an epsilon.
 
         Each weight is e**(epsilon / (points - 1)) times the next one, rounded down. The last weight
-        covers all larger noise. It is the smallest weight that keeps the ratios at the ends of the
-        range within e**epsilon. There are as many symbols as inputs. ``most`` is the maximum sum of
-        the weights of all symbols for an input.
+        covers all larger noise. The last weight is the smallest one that keeps the ratios at the
+        ends of the range within e**epsilon. The number of symbols equals the number of inputs.
+        ``most`` is the maximum sum of the weights of all symbols for an input.
 
         Raises:
             ValueError: if the maximum sum is too small to represent a weight.

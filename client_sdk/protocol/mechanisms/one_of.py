@@ -1,16 +1,17 @@
 """One of several yes-or-no answers is drawn at random, and reported by randomized response.
 
 An input consists of m answers, each yes or no. For a set, answer j says whether value j is a
-member. The device draws one answer, independently of the answers' values. It keeps the drawn answer
-with a known probability, and otherwise reports the opposite. The symbol reveals the drawn answer: 2
-j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response has the same
-epsilon, and so does the mixture. The epsilon is valid even if all answers of two inputs differ.
+member. The device draws one answer, independently of the answers' values. The device keeps the
+drawn answer with a known probability, and otherwise reports the opposite. The symbol reveals the
+drawn answer: 2 j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response
+has the same epsilon, and so does the mixture. The epsilon is valid even if all answers of two
+inputs differ.
 
 Suppose that n devices report, and that a share x of them would answer yes. About n / m reports
 concern this answer. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon -
-1)**2 + m x (1 - x). The second term is the sampling error. Answers that exclude each other should
-be one category instead. For shares above T thresholds, for example, reporting one of the T + 1
-cells between thresholds has a smaller variance at every epsilon.
+1)**2 + m x (1 - x). The term m x (1 - x) is the sampling error. Answers that exclude each other
+should be one category instead. For example, shares above T thresholds have a smaller variance if a
+report names one of the T + 1 cells between thresholds.
 
 Sources: Warner 1965, for one answer; Cormode, Kulkarni & Srivastava 2019, section 4, for drawing
 (hierarchical histograms draw a level).

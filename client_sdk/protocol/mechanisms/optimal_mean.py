@@ -63,8 +63,8 @@ class OptimalMean(Channel):
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
         knots: for each band, the input that always gets this band. Computed from the steps.
-        resolution: the least common multiple of the steps. It bounds the coin that draws one of two
-            bands.
+        resolution: the least common multiple of the steps. The resolution bounds the coin that
+            draws one of two bands.
     """
 
     name: ClassVar[str] = "optimal-mean"
@@ -165,7 +165,7 @@ class OptimalMean(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random symbol for the input ``value``; always draw two random numbers.
 
-        The computation takes the same steps inside and outside the band. Otherwise, its duration
+        The computation takes the same steps inside and outside the band. Otherwise, the duration
         would reveal whether the symbol is in the band.
         """
         band, numerator = self.between(value)

@@ -12,8 +12,9 @@ block.
 
 A report does not reveal the drawn pair. Therefore a pair may favor its blocks more strongly than
 epsilon allows for a set. Suppose that m is above 2, and that a block contains N elements of the
-set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. This is at most floor(m**2 /
-4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as another block:
+set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. The number N (m - N) is at
+most floor(m**2 / 4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as
+another block:
 
     r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4)
 
@@ -24,7 +25,7 @@ as likely as a block without elements of the set.
 Elements are points of the projective geometry PG(t-1, q). Each block consists of the elements on
 one hyperplane. No three elements lie on a line. Therefore every element, every pair and every
 triple is in equally many blocks. The probability that a reported block contains an element then
-depends only on whether the element is in the set. This makes the estimated shares unbiased.
+depends only on whether the element is in the set. Therefore the estimated shares are unbiased.
 
 The point of an element is computed from its n digits a, b, c, d, ... in base q. The vector is (1,
 a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for every two
@@ -104,8 +105,8 @@ class PairBlocks(NamedTuple):
     def pair_ratio(self, ratio: Fraction) -> Fraction:
         """Return how many times as likely a favored block is as another block, given the pair.
 
-        This is r in the module docstring. A block is then at most ``ratio`` times as likely for one
-        set as for another.
+        The result is r in the module docstring. A block is then at most ``ratio`` times as likely
+        for one set as for another.
         """
         return 1 + (ratio - 1) / self.most_pairs
 
@@ -117,8 +118,8 @@ class PairBlocks(NamedTuple):
     def support(self, keep: Fraction) -> tuple[Fraction, Fraction]:
         """Return two probabilities that a reported block contains a given element.
 
-        The first is for an element of the drawn pair, the second for any other element. ``keep`` is
-        the probability that the drawn pair favors the reported block.
+        The first probability is for an element of the drawn pair, the second for any other element.
+        ``keep`` is the probability that the drawn pair favors the reported block.
         """
         both = self._through(2) if self.drawn == PAIR else 0
         with_third = 2 * (self._through(2) - self._through(3)) + (self._through(3) if self.drawn == PAIR else 0)
@@ -270,8 +271,8 @@ class PairGeometry(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Draw a pair; return a block that the pair favors or, for a lie, does not favor.
 
-        Both blocks are always drawn. Drawing only the needed one could reveal, by its duration,
-        whether the report is a lie.
+        A favored block and another block are always drawn. If only one were drawn, the duration
+        could reveal a lie.
         """
         first = coins.below(self.drawn)
         steps = 1 + coins.below(self.drawn - 1)
@@ -295,8 +296,9 @@ class PairGeometry(Channel):
         vector define the same hyperplane. The chosen multiple has the products (0, 1), (1, 0), (0,
         0) or (1, c) with the two elements, where c is from 1 to q - 1. All coordinates but two are
         free, and the index gives their values. The two products determine the other two
-        coordinates. These are the first element's leading 1, and the first coordinate in which the
-        second element differs from a multiple of the first.
+        coordinates. The first of the two is the position of the first element's leading 1. The
+        second is the first coordinate in which the second element differs from a multiple of the
+        first element.
 
         Args:
             first: an element.

@@ -5,16 +5,17 @@ ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 202
 estimation of evolving data under local differential privacy", section 3 (longitudinal k-ary
 randomized response).
 
-The permanent answer is the result of k-ary randomized response to the true answer. Its coins depend
-only on the device's secret and the answer, so that equal answers have equal permanent answers.
-Therefore the permanent epsilon limits what all reports together reveal about an unchanged answer.
-The limit applies within one edition, because devices draw new permanent answers for a new edition.
+The permanent answer is the result of k-ary randomized response to the true answer. The coins for
+this step depend only on the device's secret and the answer. Therefore equal answers have equal
+permanent answers. Therefore the permanent epsilon limits what all reports together reveal about an
+unchanged answer. The limit applies within one edition, because devices draw new permanent answers
+for a new edition.
 
-The second step is called instantaneous. It randomizes the permanent answer for each report, with
-the metric's epsilon. This epsilon limits what one more report reveals after any earlier reports. A
-single report through both steps has a smaller epsilon, which cannot be added up over reports. After
-many reports, the permanent answer may be known. Only the instantaneous step then protects the next
-report.
+The second step is called instantaneous. The instantaneous step randomizes the permanent answer for
+each report, with the metric's epsilon. The metric's epsilon limits what one more report reveals
+after any earlier reports. A single report through both steps has a smaller epsilon, which cannot be
+added up over reports. After many reports, the permanent answer may be known. Only the instantaneous
+step then protects the next report.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ CoinsOf = Callable[..., Coins]
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Channel):
-    """Two channels in sequence. The first returns a permanent answer, the second a report.
+    """Two channels in sequence: from an answer to a permanent answer, and then to a report.
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
@@ -100,7 +101,7 @@ class Permanent(Channel):
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the permanent answers for which a symbol is most likely."""
+        """Return the most likely permanent answers for a symbol."""
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:

@@ -64,8 +64,8 @@ interpolated linearly. Below epsilon 8, interpolation adds 0.02% to the variance
 
 OFFSET = 2**8
 """The unit of the 256 possible offsets that `shifted` adds to coordinates. Neighboring offsets
-differ by 2 * OFFSET * D. All offsets span about 512 * OFFSET * D. This is an eighth of the usual
-size of a rotated coordinate (2**20 * D)."""
+differ by 2 * OFFSET * D. All offsets span about 512 * OFFSET * D. The usual size of a rotated
+coordinate is 2**20 * D, eight times this range."""
 
 ROUNDS = 3
 """The number of rounds of a rotation. A round multiplies coordinates by random signs and applies a
@@ -112,8 +112,8 @@ class RotatedAxes(Channel):
         rotations: B, the number of rotations, at least 1.
         favoured: s, the number of favored axes, from 1 to D.
         keep_numerator: the probability that a favored axis is reported, times 2**64.
-        window: the name of the window that determines the rotations. It affects neither epsilon nor
-            the edition.
+        window: the name of the window that determines the rotations. The window affects neither
+            epsilon nor the edition.
     """
 
     name: ClassVar[str] = "rotated-axes"
@@ -179,8 +179,8 @@ class RotatedAxes(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for ``value``, an encoded vector of D integers.
 
-        A favored axis and another axis are always both drawn. Drawing only the needed one would
-        reveal, by its duration, whether the reported axis is favored.
+        A favored axis and another axis are always drawn. If only one axis were drawn, the duration
+        would reveal whether the axis is favored.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -210,8 +210,8 @@ def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
     """Return a rotated vector of D integers, with small random offsets.
 
     A rotated vector with few nonzero coordinates has many equal coordinates. Without offsets, the
-    smallest change of the vector would decide their order. Its effect on the mean would be a
-    hundred times too large.
+    smallest change of the vector would decide the order of these coordinates. The effect on the
+    mean would be a hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 

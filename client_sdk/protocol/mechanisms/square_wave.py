@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points for rounding numbers. They are the ends of 256 bins. With four times as
-many bins, estimated distributions improved by less than 2% at epsilons up to 4."""
+"""The number of grid points for rounding numbers. The points are the ends of 256 bins. With 1,024
+bins, estimated distributions improved by less than 2% at epsilons up to 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class SquareWave(Channel):
     def pick(self, value: int, drawn: int) -> int:
         """Return the symbol for ``drawn``, a uniform random number from 0 to total - 1.
 
-        The computation takes the same steps inside and outside the band. Otherwise, its duration
+        The computation takes the same steps inside and outside the band. Otherwise, the duration
         would reveal whether the symbol is in the band.
         """
         in_band = self.width * self.heavy
@@ -123,7 +123,8 @@ class SquareWave(Channel):
 def best_width(points: int, odds: Fraction) -> int:
     """Return the best width of the band, in grid points, for a grid of ``points`` points.
 
-    It is 2 b (points - 1), rounded to an integer above 0, with b from the module docstring.
+    The best width is 2 b (points - 1), rounded to an integer above 0, with b from the module
+    docstring.
     """
     epsilon = ln_ceiling(odds)
     twice_half_width = (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon))

@@ -1,4 +1,1 @@
-"""The strict parser of ``metrics.toml``, for the whole registry and for single tables.
-
-This package imports most other modules of `client_sdk.protocol`.
-"""
+"""The strict parser of ``metrics.toml``, for the whole registry and for single tables."""

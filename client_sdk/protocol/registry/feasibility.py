@@ -6,7 +6,7 @@ on a device's first day, no device answers the last metric, and nobody notices.
 For each ceiling, the check adds up a device's possible charges until every metric has one answer.
 `Budget.exceeded` compares the sum with the ceiling, as in the ledger. The sum assumes the worst
 order of answers: other metrics come first, in every overlapping window, up to the ceiling. For
-example, a device may answer a weekly metric six times before a monthly one.
+example, a device may answer a weekly metric six times before a monthly metric.
 
 If the sum is within the ceiling, a device can pay for any metric in the metric's first window. In
 later windows, other metrics may have spent the budget. If windows differ in length, the sum may be

@@ -30,7 +30,7 @@ SENSITIVE_ODDS: Final = 3
 """
 
 YEAR_NANOS: Final = 5 * NANOS
-"""The maximum epsilon in a year, in billionths. It can raise even odds to 149 to 1."""
+"""The maximum epsilon in a year, in billionths. This epsilon can raise even odds to 149 to 1."""
 
 
 class _StillAsked(NamedTuple):

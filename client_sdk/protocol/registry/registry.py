@@ -93,8 +93,9 @@ class Registry:
         own_sentences: the app's own sentences for users, by language and key.
         former: the former metrics, from the history (`registry.history`); unused on devices.
         newcomers: the names of the metrics that at least one release in the history lacks.
-        population: the expected number of devices; None if unknown. It does not affect editions.
-        events: the events, sorted by day. They do not affect editions.
+        population: the expected number of devices; None if unknown. The population does not affect
+            editions.
+        events: the events, sorted by day. Events do not affect editions.
     """
 
     app: str
@@ -158,7 +159,7 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language; the app's sentences replace the SDK's.
 
-        They include the purposes and titles of metrics. The app must translate purposes and titles.
+        The sentences include the purposes and titles of metrics, which the app must translate.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.

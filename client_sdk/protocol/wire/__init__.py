@@ -1,4 +1,1 @@
-"""The bodies that devices, relays, collectors and estimators exchange, with strict parsers.
-
-This package imports only windows and errors from `client_sdk.protocol`.
-"""
+"""The bodies that devices, relays, collectors and estimators exchange, with strict parsers."""

@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in an upload. This is enough for the reports of several months, and
-the store can count them in one atomic step."""
+"""The maximum number of reports in an upload. One upload then suffices for the reports of several
+months. The store can count 256 reports in one atomic step."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
