@@ -58,7 +58,7 @@ class Disclosure:
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            The outcome and the time of the next attempt. It is returned as soon as nothing more can
+            The outcome and the time of the next attempt, as soon as nothing more can
             be sent now, or after ``timeout_s`` seconds. It is true only if no report is left to
             send, except reports that wait for their window to end.
 

@@ -32,12 +32,7 @@ class Labeler:
         return [entry._replace(label=self._label(entry, say)) for entry in entries]
 
     def sentences(self, language: str = ENGLISH) -> Sentences:
-        """Return the sentences of a language; the app's own sentences replace those of the SDK.
-
-        Raises:
-            LanguageError: if neither the SDK nor the app has sentences in the language.
-
-        """
+        """Return the sentences of a language; the app's own sentences replace those of the SDK."""
         if self.latest is None:
             self.read()
         return sentences_in(language, {}) if self.latest is None else self.latest.sentences(language)
@@ -75,8 +70,5 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Describe a reported symbol by its most likely answers, in words.
-
-    The words reveal no more about the true answer than the report.
-    """
+    """Describe a reported symbol by its most likely answers, in words."""
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

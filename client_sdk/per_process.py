@@ -156,11 +156,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the object that calls ``on_budget``; None without such a function.
-
-    Raises:
-        TypeError, ValueError: if the fractions are invalid.
-    """
+    """Return the object that calls ``on_budget``; None without such a function."""
     if on_budget is None:
         return None
     from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 takes 1 ms
@@ -178,11 +174,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     *,
     allow_plain_http: bool,
 ) -> Helper | None:
-    """Return the helper that sends reports after the program's exit; None without a helper.
-
-    Raises:
-        ValueError: if the sender is neither "thread" nor "process", or is "process" without a file.
-    """
+    """Return the helper that sends reports after the program's exit; None without a helper."""
     if sender == "thread":
         return None
     if sender != "process" or path is None:

@@ -121,8 +121,6 @@ class FlushOutcome(StrEnum):
 class Flushed(NamedTuple):
     """The result of a flush, true if no report is left to send.
 
-    Reports that wait until their window has ended do not count.
-
     >>> bool(Flushed(FlushOutcome.SENT))
     True
 

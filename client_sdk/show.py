@@ -82,14 +82,7 @@ class LedgerView(NamedTuple):
 def look(
     connection: sqlite3.Connection, now_s: float, language: str = ENGLISH, *, is_plain: bool = False
 ) -> LedgerView:
-    """Read the ledger in one transaction, without blocking other processes.
-
-    If ``is_plain``, reports are described without technical terms.
-
-    Raises:
-        LanguageError: if there are no sentences in the language.
-
-    """
+    """Read the ledger in one transaction, without blocking other processes."""
     connection.execute("BEGIN")
     try:
         (app,) = connection.execute("SELECT app FROM device").fetchone()
@@ -141,10 +134,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield about twenty lines with the most important content of the ledger, for people.
-
-    ``folder`` is the ledger's data directory, for the hint about showing everything.
-    """
+    """Yield about twenty lines with the most important content of the ledger, for people."""
     say = view.say
     yield from _history(view, view.history[-SHOWN:])
     if len(view.history) > SHOWN:
@@ -307,12 +297,7 @@ def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Copy the ledger at an absolute path into memory without changing the file; open the copy.
-
-    Raises:
-        LedgerError: if the file is missing, or is not a valid ledger.
-        sqlite3.Error: if the file cannot be read.
-    """
+    """Copy the ledger at an absolute path into memory without changing the file; open the copy."""
     if not ledger_file.exists(path):
         is_of_node = any(path.parent.glob("state.[0-9]*"))  # typescript/src/file.ts uses these names
         raise explanations.of_node(path.parent) if is_of_node else explanations.missing(path)

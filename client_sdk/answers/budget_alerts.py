@@ -49,10 +49,7 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call the app's callback for each fraction reached since the last check.
-
-        The uploader's thread makes the call. The app does not wait.
-        """
+        """Call the app's callback for each fraction reached since the last check."""
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:

@@ -34,10 +34,7 @@ class Mistakes:
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return the result of ``read``, or of ``draw`` if ``read`` finds an invalid answer.
-
-        ``draw`` chooses a random value among all possible results of ``read``.
-        """
+        """Return the result of ``read``, or of ``draw`` if ``read`` finds an invalid answer."""
         with contextlib.suppress(OutsideDomainError):
             return read()
         del read  # `read` refers to the answer, and no part of an answer may reach a log

@@ -14,10 +14,7 @@ _WORD_BYTES = 8
 
 
 class SystemCoins:
-    """`client_sdk.protocol.channel.Coins` from ``os.urandom``.
-
-    The coins have no state, so that threads and processes can share them.
-    """
+    """`client_sdk.protocol.channel.Coins` from ``os.urandom``."""
 
     __slots__ = ()
 

@@ -82,11 +82,7 @@ _CLASSES = "class Metric(Generic[Answer]):"
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:
-    """Write the module to a file. If ``output`` is None, return the module instead.
-
-    Raises:
-        RegistryError: if the registry cannot be used.
-    """
+    """Write the module to a file. If ``output`` is None, return the module instead."""
     registry = Registry.read(path)
     text = module_of(registry)
     if output is None:

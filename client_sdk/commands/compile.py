@@ -83,9 +83,6 @@ def compile_registry(
     If ``output`` is None, return the module. If ``check``, compare, and write nothing. If
     ``is_trial``, the module answers every metric in every window, and prints each step. A trial
     ignores the registry's ceilings and strategy, so they cannot cause a refusal.
-
-    Raises:
-        RegistryError: if the registry cannot be used.
     """
     registry = Registry.read(path)
     refused = refused_metrics(registry) if is_trial else refusals(registry, target)

@@ -162,9 +162,6 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 
     ``against`` is the earlier registry for comparison, in a form that `differences.read` reads.
     None means the last release in the history, if there is one.
-
-    Raises:
-        RegistryError: if the earlier registry cannot be used.
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))
@@ -186,10 +183,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 
 
 def init(path: Path, app: str | None, today: date) -> Outcome:
-    """Write the registry with sample metrics, unless the file exists.
-
-    ``app`` replaces the sample name of the app. The metrics expire at the end of next year.
-    """
+    """Write the registry with sample metrics, unless the file exists."""
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
         text = text.replace(_APP, json.dumps(app, ensure_ascii=False), 1)
@@ -276,9 +270,6 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     ``into`` is the history, by default the one next to the registry. ``day`` is the day of the
     release, by default today. If ``only_checks``, write nothing, and check that the registry is in
     its history.
-
-    Raises:
-        RegistryError: if the registry or the history cannot be used.
     """
     registry = Registry.read(path)
     file = into or history.path_of(path)

@@ -85,10 +85,7 @@ class _AbsentError(Exception):
 
 
 def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 the default is a constant
-    """Run all checks; return a line for each, and a last line to paste into a bug report.
-
-    ``data_dir`` is a folder on the disk to check; None means the folder of temporary files.
-    """
+    """Run all checks; return a line for each, and a last line to paste into a bug report."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="hearsay-selftest-", dir=data_dir, ignore_cleanup_errors=True)
     except OSError as error:

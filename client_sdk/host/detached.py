@@ -86,9 +86,6 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
     The lock lasts until every process with the descriptor has closed it or has ended. ``held`` is
     the descriptor if this process already has the lock. If ``is_named``, the file contains this
     process's id, so that other processes can end this process.
-
-    Raises:
-        OSError: if the file cannot be created.
     """
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600) if held is None else held
     try:
@@ -113,10 +110,7 @@ def _named(descriptor: int) -> int:
 
 
 def holder(path: Path) -> int | None:
-    """Return the id of the process that holds a file's lock: 0 if unknown, None if unlocked.
-
-    The function writes nothing.
-    """
+    """Return the id of the process that holds a file's lock: 0 if unknown, None if unlocked."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:

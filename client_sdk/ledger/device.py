@@ -26,12 +26,7 @@ class Secret(NamedTuple):
 
 
 def secret_of(connection: sqlite3.Connection) -> Secret:
-    """Return the device's secret.
-
-    Raises:
-        LedgerError: if the secret was wiped while this program ran.
-
-    """
+    """Return the device's secret."""
     key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
     if key is None:
         raise LedgerError("the user opted out in another process; nothing is recorded until this program restarts")

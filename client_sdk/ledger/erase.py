@@ -50,11 +50,7 @@ outlast the user's consent."""
 
 
 def forget(path: Path) -> None:
-    """Delete the data of a ledger's file, like `client_sdk.Telemetry.forget`, without the app.
-
-    Raises:
-        LedgerError: if not everything could be wiped. The message says what to do.
-    """
+    """Delete the data of a ledger's file, like `client_sdk.Telemetry.forget`, without the app."""
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -90,10 +86,6 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 
     The secret is kept, because the other metrics need it. If the user agrees again and gives the
     same answer, the same permanent answer reveals less than a new permanent answer.
-
-    Args:
-        connection: the ledger, within a write transaction of the caller.
-        is_covered: returns whether the user's consent covers a metric.
     """
     outbox.withdraw(connection, is_covered)
     deleted = {table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "counts")}
@@ -132,11 +124,6 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
     `OVER`. A charge on another day is added to the latest such day before it, which is in the same
     periods. For example, if today is Thursday the 10th, a charge of Tuesday is added to Monday, the
     first day of the week.
-
-    Args:
-        connection: the ledger, within a write transaction of the caller.
-        grace_days: for how many days after its end a window can still be charged.
-        metrics: the metrics to sum up; None means all.
     """
     now_s = charges.latest_s(connection)
     marks = _marks(now_s, grace_days)
@@ -185,12 +172,7 @@ def scrub(connection: sqlite3.Connection) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Delete the temporary files of processes that were killed while they created the ledger.
-
-    Raises:
-        LedgerError: if a file cannot be deleted.
-
-    """
+    """Delete the temporary files of processes that were killed while they created the ledger."""
     for leftover in path.parent.glob(f"{path.name}.*{ledger_file.TEMPORARY_SUFFIX}*"):
         # the pattern also matches SQLite's log
         try:

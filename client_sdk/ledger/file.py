@@ -131,11 +131,8 @@ def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callab
 def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connection:
     """Open the ledger at an absolute path.
 
-    Args:
-        path: the file.
-        app: the app that must own the ledger. None accepts the ledger of any app and a copied
-            ledger, so that people can inspect them.
-        create: whether to create a missing directory (mode 0700), file (0600) and device secret.
+    If ``app`` is None, the ledger may belong to any app, or be a copy, so that people can inspect
+    it. If ``create``, create a missing directory (mode 0700), file (0600) and device secret.
 
     Raises:
         LedgerError: if the file is missing, or is not a valid ledger of this app.
@@ -245,10 +242,7 @@ def make(path: Path, app: str) -> None:
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
-    """Create the tables of an empty ledger.
-
-    ``file_origin`` is stored to detect copies, which must not spend the same budget.
-    """
+    """Create the tables of an empty ledger."""
     connection.executescript(_SCHEMA)
     machine = None if file_origin.inode is None else origin.machine_id(app)
     connection.execute(

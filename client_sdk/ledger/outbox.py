@@ -173,10 +173,7 @@ def _pack(
 
 
 def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, now_s: float, uniform: Uniform) -> None:
-    """Put a temporarily refused report into its own upload, to be sent at a random instant.
-
-    The time until the report's window closes is divided equally among the remaining attempts.
-    """
+    """Put a temporarily refused report into its own upload, to be sent at a random instant."""
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
     due_s = now_s + uniform(0.0, share_s)  # a random time, because the report is not urgent

@@ -23,15 +23,7 @@ def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
 
 
 def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return what is spent and what remains under each ceiling.
-
-    Args:
-        connection: the ledger, within a transaction of the caller.
-        budget: the ceilings.
-        periods: the current periods.
-        window_nanos: the cost of all metrics in one window, in billionths of epsilon. This cost
-            determines the window in which the budget ends.
-    """
+    """Return what is spent and what remains under each ceiling."""
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
@@ -69,10 +61,7 @@ def _float_floor(nanos: int) -> float:
 
 
 def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that was sent, sorted by window and metric.
-
-    Unknown outcomes, from a later version of the SDK, are strings.
-    """
+    """Return every report that was sent, sorted by window and metric."""
     with forks.importing():
         from client_sdk.protocol.wire.verdict import Refusal  # noqa: PLC0415 2 ms, and most programs show no history
     outcomes: dict[str, str] = {outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)}

@@ -90,10 +90,7 @@ class _Job(Generic[T]):
 
 
 class LedgerThread:
-    """Does jobs on one ledger, in one process. Without a path, the ledger is in memory.
-
-    ``problem`` is the problem of the latest job, with advice; None without a problem.
-    """
+    """Does jobs on one ledger, in one process. Without a path, the ledger is in memory."""
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
         """Prepare. The first job starts the thread, which then calls ``open_ledger``."""

@@ -89,10 +89,6 @@ def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
 
     Missing files, empty files and anything except regular files are safe to write to. Unreadable
     files count as another program's files.
-
-    Args:
-        path: the path to write to.
-        is_own: recognizes the program's own files by their first `HEAD_BYTES` bytes.
     """
     try:
         if not path.is_file():

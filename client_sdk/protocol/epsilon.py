@@ -49,11 +49,7 @@ def exp_floor(exponent: Fraction) -> Fraction:
 
 
 def ln_ceiling(ratio: Fraction) -> Fraction:
-    """Return ln(ratio) as a rational number, rounded up, for a ratio of at least 1.
-
-    Raises:
-        ValueError: if the ratio is below 1.
-    """
+    """Return ln(ratio) as a rational number, rounded up, for a ratio of at least 1."""
     if ratio < 1:
         raise ValueError(f"a worst ratio is at least 1, not {float(ratio)}")
     if ratio == 1:

@@ -31,13 +31,7 @@ class RegistryError(HearsayError):
 
     @classmethod
     def from_mistakes(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
-        """Return one error for several mistakes, each on its own line.
-
-        Args:
-            mistakes: pairs of a place in the file and the problem there.
-            origins: the file and the line of each mistake, such as ``metrics.toml:12``; may be
-                empty.
-        """
+        """Return one error for several mistakes, each on its own line."""
         error = cls(*mistakes[0])
         lines = [f"{place}: {problem}" for place, problem in mistakes]
         if origins:

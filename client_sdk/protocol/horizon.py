@@ -120,11 +120,6 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
     Under `Strategy.PACE`, a device answers all metrics of a window or none. The budget must then
     suffice for all unexpired metrics. If some metrics are stopped, or the user did not agree to
     them, more of the budget remains for the others.
-
-    Args:
-        registry: the metrics and the ceilings.
-        metric: one of the metrics.
-        alone: whether other metrics may be left out.
     """
     budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]

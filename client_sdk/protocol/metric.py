@@ -110,10 +110,7 @@ class Metric:
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
-        """Return the definition for a device with these values of public variables.
-
-        A device with an unlisted value belongs to no stratum.
-        """
+        """Return the definition for a device with these values of public variables."""
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 

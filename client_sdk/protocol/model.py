@@ -119,11 +119,7 @@ class ModelFeature:
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
 
     def place(self, answer: object) -> Fraction | int:
-        """Return a number's position in its range, from 0 to 1, or the index of a value, from 0.
-
-        Raises:
-            DomainError: if the answer is invalid. The error names only the feature.
-        """
+        """Return a number's position in its range, from 0 to 1, or the index of a value, from 0."""
         try:
             if isinstance(self.kind, Number):
                 return self.kind.position(answer)

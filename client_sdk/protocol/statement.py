@@ -92,10 +92,6 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
     """Return the changes of the page between two registries, as a unified diff.
 
     Without changes, the result is empty. ``old`` is None if there was no registry before.
-
-    Raises:
-        LanguageError: if the new registry has no sentences in the language. An old registry without
-            them counts as an empty page.
     """
     from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
 
@@ -312,10 +308,7 @@ ROUNDED_AWAY: Final = Fraction(1, 25)
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return how strong a report's evidence is, in words, for the most revealing metric.
-
-    ``written`` formats the title of a metric.
-    """
+    """Return how strong a report's evidence is, in words, for the most revealing metric."""
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio, title = metric.channel.worst_ratio, written(say.code("title", metric.name))
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"

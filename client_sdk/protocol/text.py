@@ -313,11 +313,7 @@ class Text(Kind):
         return numbers
 
     def number_of(self, text: object) -> int:
-        """Return the integer of a text. The highest bits encode the first letter.
-
-        Raises:
-            DomainError: if ``text`` is not a text, or has an unlisted letter and `other` is None.
-        """
+        """Return the integer of a text. The highest bits encode the first letter."""
         if not isinstance(text, str):
             raise DomainError
         spelled = _as_bytes(text) if self.letters == BYTES else text

@@ -52,7 +52,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class TomlTable:
-    """A parser for one table of the registry, which reads keys one by one and collects all mistakes.
+    """A parser for one table of the registry. It collects all mistakes.
 
     Attributes:
         mistake_count: the number of mistakes in this table so far.
@@ -91,10 +91,7 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return the printable string of a key, or ``default`` if missing.
-
-        If the string is invalid, add a mistake and return an empty string.
-        """
+        """Return the printable string of a key, or ``default`` if missing."""
         value = self.take(key, required=required)
         if value is None:
             return default

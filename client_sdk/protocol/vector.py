@@ -84,12 +84,7 @@ class Ball(Kind):
 
     @abstractmethod
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`.
-
-        Raises:
-            DomainError: if the answer is invalid; the error does not contain it.
-
-        """
+        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return a uniformly drawn signed axis of length `UNIT`, to replace an invalid answer.
@@ -196,9 +191,6 @@ def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
     """Return a vector of ``dimension`` coordinates and norm `UNIT`, up to rounding.
 
     One additional coordinate makes the norm `UNIT`. The remaining coordinates are 0.
-
-    Raises:
-        ValueError: if there are too many coordinates, or their norm is above `UNIT`.
     """
     missing = UNIT**2 - sum(map(mul, coordinates, coordinates))
     if missing < 0 or len(coordinates) >= dimension:

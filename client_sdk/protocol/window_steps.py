@@ -11,11 +11,7 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window after ``windows`` (0 or more) steps.
-
-    Raises:
-        WindowError: if the result is after the last possible date.
-    """
+    """Return the window after ``windows`` (0 or more) steps."""
     try:
         if window.kind is WindowKind.MONTH:
             years, month = divmod(window.first_day.month - 1 + windows, MONTHS)

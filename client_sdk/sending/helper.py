@@ -96,10 +96,7 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """Run as the helper of a ledger, unless one is running. Send the reports that are due soon.
-
-    ``held`` is the descriptor of the lock file if this process was started with the lock.
-    """
+    """Run as the helper of a ledger, unless one is running. Send the reports that are due soon."""
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
     with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path)), held) as lock:
@@ -118,12 +115,7 @@ class BriefLedger:
         self._app = app
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do work within a transaction of its own; return the result of the work.
-
-        Raises:
-            LedgerError: if the ledger cannot be used, or another process uses it for several
-                seconds.
-        """
+        """Do work within a transaction of its own; return the result of the work."""
         for _ in range(_TRIES):
             try:
                 return self._transact(work)

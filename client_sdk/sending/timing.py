@@ -56,10 +56,7 @@ LEDGER_DEADLINE_S = 5.0
 
 
 class Wake(NamedTuple):
-    """The time, on the monotonic clock, for retrying an upload.
-
-    If ``retry`` is None, the ledger is only read again, because no upload is due before.
-    """
+    """The time, on the monotonic clock, for retrying an upload."""
 
     at_s: float
     retry: Retry | None

@@ -46,16 +46,7 @@ class HttpTransport:
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
-        """Store the collector's address, such as ``https://telemetry.example.com``, and the key.
-
-        Args:
-            collector: the base URL of the collector.
-            upload_key: the secret that the collector requires; None without a secret.
-            allow_plain_http: whether a remote address may lack TLS.
-
-        Raises:
-            ValueError, TypeError: as `client_sdk.protocol.wire.base_url.check_address` does.
-        """
+        """Store the collector's address, such as ``https://telemetry.example.com``, and the key."""
         check_address(collector, upload_key, allow_plain_http=allow_plain_http)
         self._url = collector.rstrip("/") + REPORTS_PATH
         self._proxies = proxies_to(collector)

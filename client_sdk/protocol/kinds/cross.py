@@ -65,11 +65,8 @@ _CROSSED: Final = "first a boolean, category or ordinal (the groups), then anoth
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
     """Return the kind of a pair of metrics; None after a mistake, which is added to the table.
 
-    Args:
-        table: the table of the pair.
-        raw: the value of the key ``cross``, which should list the names of the two metrics.
-        others: the kinds of the metrics that may be combined, by name; None for a metric with
-            mistakes.
+    ``raw`` is the value of the key ``cross``. ``others`` contains the kinds of the metrics that may
+    be combined, or None for a metric with mistakes.
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')

@@ -31,12 +31,7 @@ class Labels(Kind):
 
     @abstractmethod
     def symbol(self, answer: object) -> int:
-        """Return the channel's input for an answer.
-
-        Raises:
-            DomainError: if the answer is invalid; the error does not contain it.
-
-        """
+        """Return the channel's input for an answer."""
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 used by kinds of other shapes
         """Return the channel's input for an answer, without drawing a coin."""

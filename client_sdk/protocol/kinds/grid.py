@@ -72,11 +72,7 @@ class Grid(Kind):
 
     @abstractmethod
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position in the range, from 0 to 1.
-
-        Raises:
-            DomainError: if the answer is invalid; the error does not contain it.
-        """
+        """Return an answer's position in the range, from 0 to 1."""
 
     def position(self, answer: object) -> Fraction:
         """Return `part` as a `Fraction`. Raise the errors of `part`."""

@@ -304,11 +304,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the answers that an audit compares; if empty, the audit compares `labels`.
-
-        Args:
-            midpoint: whether to include the middle of a range.
-        """
+        """Return the answers that an audit compares; if empty, the audit compares `labels`."""
         return ()
 
 
@@ -318,13 +314,9 @@ def refused(*allowed: str, **more: str) -> Mapping[str, str]:
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return a type that allows only the strings in ``values``.
+    """Return a type for the strings in ``values``, or ``otherwise`` for more than `MOST_LITERALS`.
 
-    Args:
-        values: the allowed strings.
-        form: the format of the type, with a placeholder for the strings.
-        apart: the separator between strings.
-        otherwise: the type for more than `MOST_LITERALS` strings.
+    ``form`` is the format of the type, and ``apart`` the separator between strings.
     """
     if len(values) > MOST_LITERALS:
         return otherwise

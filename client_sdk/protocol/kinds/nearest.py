@@ -65,10 +65,7 @@ def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[s
 
 
 def _problem(points: Mapping[str, Point | None]) -> str:
-    """Return the mistake in labeled vectors, as a message; empty if there is none.
-
-    An invalid vector is None.
-    """
+    """Return the mistake in labeled vectors, as a message; empty if there is none."""
     lengths = {0 if point is None else len(point) for point in points.values()}
     if not all(map(is_text, points)):
         return f"must have labels of 1 to {MAX_TEXT} printable characters"
@@ -193,12 +190,7 @@ class Nearest(Category):
 
 
 def point_of(numbers: object) -> Point:
-    """Return the numbers of a list, tuple or array, rounded to integers in steps of the grid.
-
-    Raises:
-        DomainError: if the collection has no order, or contains anything but finite numbers of at
-            most `MOST_COORDINATE` in absolute value.
-    """
+    """Return the numbers of a list, tuple or array, rounded to integers in steps of the grid."""
     return tuple(round(size * GRID) for size in sizes_of(numbers))
 
 

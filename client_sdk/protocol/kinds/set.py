@@ -162,10 +162,7 @@ class Subset(Kind):
         return [(), *((member,) for member in self.values)]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the empty set, a set of the first values, and a set of the last values.
-
-        The last two sets have ``max_items`` members.
-        """
+        """Return the empty set, a set of the first values, and a set of the last values."""
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 

@@ -104,11 +104,7 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> BalancedDesign:
-        """Return the channel for a request, with the design that `balanced_choice` selects.
-
-        Raises:
-            ValueError: if every design needs more than `MAX_SYMBOLS` symbols.
-        """
+        """Return the channel for a request, with the design that `balanced_choice` selects."""
         inputs, odds = request.size, request.epsilon.odds
         design = balanced_choice(inputs, odds)
         if design is None:

@@ -105,10 +105,7 @@ class BlockDesign(Channel):
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs in a symbol's block, or all inputs if the block contains none.
-
-        A block without inputs can occur if v is above the number of inputs.
-        """
+        """Return the inputs in a symbol's block, or all inputs if the block contains none."""
         index, shift = divmod(symbol, self.points)
         held = sorted((value + shift) % self.points for value in self.base_block(index))
         return [value for value in held if value < self.inputs] or range(self.inputs)

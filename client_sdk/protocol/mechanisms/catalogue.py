@@ -106,11 +106,7 @@ class Mechanism(NamedTuple):
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind supports the mechanism.
-
-        The kind must allow all `options`. If there are `statistics`, the kind must support one of
-        them.
-        """
+        """Whether a kind supports the mechanism."""
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
 
@@ -217,15 +213,6 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
 ) -> Channel:
     """Return the channel for a metric's definition.
 
-    Args:
-        kind: the definition of the possible answers.
-        epsilon: the requested epsilon.
-        mechanism: the mechanism's name, or ``auto``.
-        delta: the metric's delta; None if unset.
-        utility: the metric's table of utilities; None if unset.
-        permanent: the requested epsilon of permanent answers; None without permanent answers.
-        has_no_answer: whether the channel has an input for "no answer".
-
     Raises:
         ValueError: if the mechanism is unknown or does not support the kind or the request, or if
             its channel would carry no information. The message says what to change.
@@ -324,11 +311,6 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
       many values and a small epsilon.
     * ``one-of`` reports whether one randomly drawn value is a member. ``one-of`` is best if sets
       may contain most of the values.
-
-    Args:
-        values: the number of values.
-        drawn: the maximum number of members of a set.
-        odds: e**epsilon.
     """
     from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 6 ms
 
@@ -357,10 +339,7 @@ def _balanced(inputs: int, odds: Fraction) -> Iterator["Candidate"]:
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
     """Return the mechanism that ``auto`` chooses for a number or a count.
 
-    Args:
-        statistic: ``mean``, ``distribution`` or ``quantiles``.
-        answers: the number of possible counts; None for other numbers and for means.
-        odds: e**epsilon.
+    ``answers`` is the number of possible counts; None for other numbers and for means.
     """
     if statistic == "mean":
         return "optimal-mean"

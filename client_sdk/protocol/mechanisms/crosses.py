@@ -164,9 +164,6 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
 
 
 def bins_for(features: int, odds: Fraction, population: int | None) -> int:
-    """Return the number of equal parts of a number's range in crosses.
-
-    ``odds`` is e**epsilon, and ``population`` the expected number of reporting devices.
-    """
+    """Return the number of equal parts of a number's range in crosses."""
     few = population is not None and population * ln_ceiling(odds) ** 2 < FEW_REPORTS * features
     return FEW_BINS if few else BINS

@@ -50,11 +50,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel for a request, with the block size that `designs.design_of` selects.
-
-        Raises:
-            ValueError: if there is no cyclic design for this number of values.
-        """
+        """Return the channel for a request, with the block size that `designs.design_of` selects."""
         block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, block_size, base_blocks)
 
@@ -92,11 +88,7 @@ class CyclicDesign(BlockDesign):
         return self._order(index)[place]
 
     def _order(self, index: int) -> tuple[int, ...]:
-        """Return the members of a base block, then all other values, both in ascending order.
-
-        The result is computed on first use. A device needs only a few of about a hundred base
-        blocks.
-        """
+        """Return the members of a base block, then all other values, both in ascending order."""
         order = self._orders.get(index)
         if order is None:
             members = (0, index + 1) if self.block_size == PAIR else self._smallest_words(index)

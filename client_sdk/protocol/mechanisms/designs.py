@@ -157,17 +157,10 @@ def best_subset_size(inputs: int, odds: Fraction) -> int:
 
 
 def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
-    """Return the `Candidate.variance` of a balanced design.
+    """Return the `Candidate.variance` of a balanced design with ``points`` symbols.
 
-    A symbol *supports* its most likely inputs.
-
-    Args:
-        inputs: the number of values.
-        points: the number of symbols.
-        block: the number of symbols that support an input. All inputs have the same number.
-        common: the number of symbols that support both inputs of a pair. All pairs have the same
-            number.
-        odds: e**epsilon.
+    A symbol *supports* its most likely inputs. Each input is supported by ``block`` symbols, and
+    each pair of inputs by ``common`` symbols.
     """
     total = odds * block + points - block
     return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
@@ -182,12 +175,8 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
 
-    The sizes are:
-
-    * the number of points, at least ``inputs``
-    * the number of points on a hyperplane
-    * the number of points that two hyperplanes share
-    * t, at least 3
+    The sizes are the numbers of points in the geometry, on a hyperplane, and on two hyperplanes,
+    and t.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:

@@ -75,10 +75,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the index of the row that limits the weight of the entering column most.
-
-    Among equal rows, choose the one with the lowest column index in the basis.
-    """
+    """Return the index of the row that limits the weight of the entering column most."""
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:
@@ -167,10 +164,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return weights of starters that balance all pairs of values, or None if there are none.
-
-    The result is keyed by the starter's number.
-    """
+    """Return balancing weights, keyed by the starter's number, or None if there are none."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)

@@ -89,10 +89,7 @@ class DrawnMember(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of a symbol's probabilities for two sets.
-
-        The symbol favors the maximum number of elements of the first set, and none of the second.
-        """
+        """The largest ratio of a symbol's probabilities for two sets."""
         return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
 
     @property

@@ -84,10 +84,6 @@ class Exponential(Channel):
         """Return the channel for the utilities of a metric, or for distances (`by_distance`).
 
         Distances are used if a metric with ordered values sets no utilities.
-
-        Raises:
-            ValueError: if the utilities are missing and the values have no order, or if the channel
-                has an input for "no answer".
         """
         if request.has_no_answer:
             raise ValueError("'exponential' cannot place a missing answer on the scale; remove fill_in, or use 'auto'")
@@ -159,10 +155,6 @@ def by_distance(values: int) -> Utility:
     """Return utilities for ordered values: values farther from the truth have lower utilities.
 
     The utility is minus the distance. For three values, the first row is 0, -1, -2.
-
-    Raises:
-        ValueError: if there are more than `MAX_VALUES` values.
-
     """
     _refuse_many(values)
     return [[Fraction(-abs(true - reported)) for reported in range(values)] for true in range(values)]

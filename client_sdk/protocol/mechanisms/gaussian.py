@@ -68,11 +68,7 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Gaussian:
-        """Return the channel for a request.
-
-        Raises:
-            ValueError: if the metric sets no delta.
-        """
+        """Return the channel for a request."""
         if request.delta is None:
             raise ValueError(
                 "'gaussian' needs delta, such as 1e-9: the maximum excess of a probability over e^epsilon times the "

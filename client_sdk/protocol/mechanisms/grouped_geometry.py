@@ -275,10 +275,7 @@ class Group:
 
 
 def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> tuple[Group, ...]:
-    """Return the groups of a metric: one for each level, then the confirming groups.
-
-    ``letters`` are in the registry's order. If ``discover`` is false, there are no levels.
-    """
+    """Return the groups of a metric: one for each level, then the confirming groups."""
     bits = max_length * letter_bits(letters)
     sizes = _sizes(bits, letter_bits(letters), cells) if discover else [(bits, 1)] * CONFIRMING
     seed = _SEED + sha256(letters.encode()).digest() + max_length.to_bytes(2, "big")
@@ -296,10 +293,7 @@ def letter_bits(letters: str) -> int:
 
 
 def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
-    """Return the number of bits and the weight of each group.
-
-    The first level has at most as many prefixes as there are cells.
-    """
+    """Return the number of bits and the weight of each group."""
     ends = [*range(cells.bit_length() - 1, bits, step_bits(cells)), bits]
     levels = [(end, EARLY_WEIGHT if end <= EARLY_LETTERS * of_letter else LATE_WEIGHT) for end in ends]
     return levels + [(bits, levels[-1][1] * CONFIRMING_QUARTERS // 4)] * CONFIRMING

@@ -55,9 +55,6 @@ class Laplace(AdditiveNoise):
         covers all larger noise. The last weight is the smallest one that keeps the ratios at the
         ends of the range within e**epsilon. The number of symbols equals the number of inputs.
         ``most`` is the maximum sum of the weights of all symbols for an input.
-
-        Raises:
-            ValueError: if the maximum sum is too small to represent a weight.
         """
         unit = 1 << WORKING_BITS
         factor = int(root_floor(epsilon.odds, points - 1) * unit)

@@ -101,10 +101,7 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights at a ratio of at most ``odds``.
-
-        ``most`` is the maximum sum of the weights of all symbols for one band.
-        """
+        """Return the channel with the largest integer weights at a ratio of at most ``odds``."""
         light = int(most / (width * odds + len(steps)))
         return cls(steps, width, light, int(light * odds))
 

@@ -195,11 +195,7 @@ class PairGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> PairGeometry:
-        """Return the channel for a request about sets, with the geometry from `best_blocks`.
-
-        Raises:
-            ValueError: if a set can have only one value, or if there are too many values.
-        """
+        """Return the channel for a request about sets, with the geometry from `best_blocks`."""
         values, drawn = request.size - 1, request.kind.drawn
         blocks = best_blocks(values, drawn, request.epsilon.odds)
         if blocks is None:
@@ -231,10 +227,7 @@ class PairGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of a block's probabilities for two sets.
-
-        The maximum number of pairs of the first set favor the block, and no pair of the second set.
-        """
+        """The largest ratio of a block's probabilities for two sets."""
         others = self.symbols - self.blocks.favored
         of_pair = Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.blocks.favored)
         return 1 + (of_pair - 1) * self.blocks.most_pairs
@@ -283,7 +276,7 @@ class PairGeometry(Channel):
         return self.block(value[first], value[(first + steps) % self.drawn], place)
 
     def block(self, first: int, second: int, place: int) -> int:
-        """Return the block at an index of a list, in an order that depends on a pair.
+        """Return the block at index ``place`` of a list, in an order that depends on two elements.
 
         The list contains, in this order:
 
@@ -299,11 +292,6 @@ class PairGeometry(Channel):
         coordinates. The first of the two is the position of the first element's leading 1. The
         second is the first coordinate in which the second element differs from a multiple of the
         first element.
-
-        Args:
-            first: an element.
-            second: another element.
-            place: the index of the block in this order, from 0 to `symbols` - 1.
         """
         prime, each = self.prime, self.blocks.each
         both = self.geometry.common

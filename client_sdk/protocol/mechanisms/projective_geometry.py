@@ -59,11 +59,7 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
-        """Return the channel for a request, with the geometry that `designs.design_of` selects.
-
-        Raises:
-            ValueError: if there is no geometry for this number of values.
-        """
+        """Return the channel for a request, with the geometry that `designs.design_of` selects."""
         prime, dimension = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, prime, dimension)
 

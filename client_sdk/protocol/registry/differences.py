@@ -186,9 +186,6 @@ def _require_new(place: Path) -> None:
 
     A check in CI accepts every change if there is no old registry. A mistyped path must not have
     this effect.
-
-    Raises:
-        RegistryError: if the file does not exist in the working directory.
     """
     path = place.as_posix().partition(":")[2]
     is_here = path.startswith(("./", "../"))

@@ -86,21 +86,13 @@ def unknown_stops(registry: Registry) -> list[str]:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return the registry with the former metrics from its history.
-
-    Raises:
-        RegistryError: if a release belongs to another app.
-    """
+    """Return the registry with the former metrics from its history."""
     require_same_app(registry, releases, history)
     return with_former(registry, releases)
 
 
 def require_same_app(registry: Registry, releases: Sequence[Release], history: Path) -> None:
-    """Check that every release in a history belongs to the registry's app.
-
-    Raises:
-        RegistryError: if a release belongs to another app.
-    """
+    """Check that every release in a history belongs to the registry's app."""
     for number, release in enumerate(releases, 1):
         if release.registry.app != registry.app:
             raise RegistryError(
@@ -111,11 +103,7 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
 
 
 def releases_in(history: Path) -> tuple[Release, ...]:
-    """Return the releases in a history, the oldest first; empty without a file.
-
-    Raises:
-        RegistryError: if the file cannot be used.
-    """
+    """Return the releases in a history, the oldest first; empty without a file."""
     try:
         text = history.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -188,11 +176,7 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases in the text of a history, the oldest first; ``name`` is the file.
-
-    Raises:
-        RegistryError: if there are mistakes. The error names each mistake and its line.
-    """
+    """Return the releases in the text of a history, the oldest first; ``name`` is the file."""
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
 
     try:
@@ -230,11 +214,7 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:
-    """Return the history's line for a line of a registry's source.
-
-    The source begins in line ``begin``. A source in a single line with escapes has all its lines
-    there.
-    """
+    """Return the history's line for a line of a registry's source."""
     outer, inner = text.splitlines(), source.splitlines()
     places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])
     return next(places, begin)

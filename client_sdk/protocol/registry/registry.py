@@ -222,13 +222,7 @@ class Registry:
 
     @classmethod
     def read(cls, path: str | Path) -> "Registry":
-        """Read a registry from its file as `load` does, but log nothing.
-
-        Raises:
-            RegistryError: as `load` does.
-            TypeError: as `load` does.
-
-        """
+        """Read a registry from its file as `load` does, but log nothing."""
         name = str(path) or "an empty path"
         try:
             file = Path(path)
@@ -245,12 +239,7 @@ class Registry:
 
     @classmethod
     def parse_file(cls, text: str, name: str) -> "Registry":
-        """Read a registry from the text of a file with this name.
-
-        Raises:
-            RegistryError: if there are mistakes. The error names the line, metric and key of each.
-
-        """
+        """Read a registry from the text of a file with this name."""
         try:
             return cls.parse(text)
         except RegistryError as error:

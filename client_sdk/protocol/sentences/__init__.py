@@ -89,12 +89,7 @@ def shipped(language: str = ENGLISH) -> Sentences:
 
 
 def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentences:
-    """Return the sentences of a language. The app's own sentences replace those of the SDK.
-
-    Raises:
-        LanguageError: if neither the SDK nor the app has the language; the message names the
-            available languages.
-    """
+    """Return the sentences of a language. The app's own sentences replace those of the SDK."""
     require_language(language, own)
     base = shipped(language).texts if language in SHIPPED else {}
     return Sentences({**base, **own.get(language, {})})

@@ -57,10 +57,7 @@ class Failure(Enum):
         self.advice = advice
 
     def said_of(self, server: str, detail: str = "") -> str:
-        """Return a message with the server, the problem and the advice.
-
-        ``detail`` is a detail of the failure, such as a status; it may be empty.
-        """
+        """Return a message with the server, the problem and the advice."""
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:

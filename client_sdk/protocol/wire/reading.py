@@ -29,12 +29,7 @@ _UPLOAD_FIELDS = frozenset({"upload", "reports"})
 
 
 def read_upload(body: bytes) -> Upload:
-    """Return the upload that a body contains.
-
-    Raises:
-        MalformedError: if the body is not a valid upload.
-
-    """
+    """Return the upload that a body contains."""
     document = load(body)
     check_fields(document, _UPLOAD_FIELDS, "body")
     upload_id, reports = document["upload"], document["reports"]

@@ -25,10 +25,7 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """From 1 to 256 reports, sent in one request and counted together.
-
-    The id consists of 32 random hex digits. All attempts to send these reports have the same id.
-    """
+    """From 1 to 256 reports, sent in one request and counted together."""
 
     id: str
     reports: tuple[Report, ...]
