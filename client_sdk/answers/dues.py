@@ -1,17 +1,13 @@
 """Does the work that is due because time has passed, such as charges for new windows.
 
 A *slot* is a charge that the device makes when a window begins, with or without an answer. If the
-metric has a fill, the same transaction also queues a report that says "no answer". Counts are
-reported after their window has ended.
+metric has a fill, the same transaction also queues a report that says "no answer". An answer can
+only replace the symbol in the waiting report. Counts are reported after their window has ended.
 
-A device sends the same reports for metrics with a fill, whether or not the app records an answer.
-Consider two devices with the same registries in the same order. Their apps run and read the clock
-at the same times, but only one device records an answer. The reports of both devices have the same
-metric, edition, window and earliest sending time.
-
-No decision depends on an answer. The charge and the "no answer" report exist before any answer is
-recorded. An answer can only replace the symbol in the waiting report. New registries, clock changes
-and opting out therefore affect the same reports on both devices.
+No decision depends on an answer. Consider two devices with the same registries and the same times
+of use, of which only one records an answer. For metrics with a fill, the reports of both devices
+have the same metric, edition, window and earliest sending time. New registries, clock changes and
+opting out affect the same reports on both devices.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Opting out: deletes everything in a ledger except the spent amounts.
 
-The spent amounts are kept. Otherwise, the device could spend its budget again by opting out and in.
-A charge also contains its metric and its day. These details are kept only for windows that have not
-ended. The charges of ended windows are added up. Each part of the past that a ceiling may
-distinguish has its own sum. For example, a monthly ceiling needs the sum of the current month.
+Without the spent amounts, the device could spend its budget again by opting out and in. A charge
+also contains its metric and its day, which are kept only for windows that have not ended. The
+charges of ended windows are added up, with a separate sum for each part of the past that a ceiling
+may distinguish. For example, a monthly ceiling needs the sum of the current month.
 
-After opting out, no past window can be charged. The parts are then today, the rest of the current
-week, the rest of the current month, and all earlier time. If the user has only withdrawn a purpose,
-counts of other metrics may still be charged to windows of the last three days. Therefore these
-days, their weeks and their months are separate parts, too.
+If the user has only withdrawn a purpose, counts of other metrics may still be charged to windows of
+the last three days. Therefore these days, their weeks and their months are separate parts, too.
 """
 
 from __future__ import annotations

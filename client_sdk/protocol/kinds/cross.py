@@ -199,13 +199,8 @@ class Cross(_Pair, Labels):
 class MeanByGroup(_Pair):
     """A group and a number. The number is rounded to one of several evenly spaced points.
 
-    Input g * points + j of the channel represents group g and point j.
-
-    Attributes:
-        first: the kind of the metric that defines the groups.
-        second: the number to compare between groups by its mean.
-        names: the names of the two metrics, for people; not part of the edition.
-        points: the number of points for rounding the number, at least 2.
+    Input g * points + j represents group g and point j. ``first``, ``second`` and ``names`` are as
+    in `Cross`, and ``points`` is at least 2.
     """
 
     name: ClassVar[str] = "mean-by-group"

@@ -1,24 +1,21 @@
 """Balanced designs: a device reports a block of values, usually one that contains the answer.
 
 There are v values, 0..v-1, and each block contains s of them. The k possible answers are the values
-0..k-1. The other v - k values are never answers. `block_design` defines the probabilities.
+0..k-1. The other v - k values are never answers. `block_design` defines the probabilities, and
+`difference_family` computes the blocks.
 
 A design is *balanced* if every pair of values is in the same number of blocks. The variance of an
 estimated share is then exactly the variance of subset selection, which uses all sets of s values.
 With v = k and the best s, no channel has a smaller variance (Ye & Barg 2018). If v is a prime
 slightly above k, the variance is about 1 + 2 (v - k) / k**2 times the minimum.
 
-`balanced_choice` selects a design with at most `MAX_SYMBOLS` symbols, by these rules:
-
-* A design is good enough if its variance exceeds the minimum by at most one part in `TOLERANCE`.
-* Of the designs that are good enough, the one with the fewest symbols is selected.
-* If no design is good enough, the one with the smallest variance is selected.
-
-Within one schema number of the registry, the same k and epsilon always select the same design.
+`balanced_choice` compares the designs with at most `MAX_SYMBOLS` symbols. A design is good enough
+if its variance exceeds the minimum by at most one part in `TOLERANCE`. Of these designs, the one
+with the fewest symbols is selected. If no design is good enough, the one with the smallest variance
+is selected.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
-differential privacy". Pan proves that balanced pairs suffice for the minimum variance, and that k(k
-- 1)/2 + 1 symbols are enough. `difference_family` computes the blocks.
+differential privacy": balanced pairs suffice for the minimum variance, with k(k-1)/2 + 1 symbols.
 """
 
 from __future__ import annotations

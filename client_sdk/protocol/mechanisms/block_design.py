@@ -4,17 +4,13 @@ There are v values, 0..v-1. A *base block* is a fixed set of d values. A base bl
 modulo v, is a *block*. Each symbol represents one block. For example, with v = 7, the base block
 {0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
 
-The device draws a report in three steps:
-
-* Draw a base block, with a probability proportional to its weight.
-* Decide by a coin whether the block contains the answer. `keep_numerator` is the probability.
-* Draw uniformly among the shifts that fit this decision.
-
-The shifts treat all values alike. Therefore a few base blocks can replace all C(v, d) sets.
+The device draws a base block, in proportion to the weights of base blocks. With probability
+`keep_numerator` / 2**64, the device then draws a shift for which the block contains the answer, and
+otherwise another shift. The shifts treat all values alike. Therefore a few base blocks can replace
+all C(v, d) sets.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
-distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (subset selection,
-which uses all sets of d values as blocks and has the minimum variance).
+distribution estimation", section IV; Ye & Barg 2018 (subset selection, with all sets of d values).
 """
 
 from __future__ import annotations

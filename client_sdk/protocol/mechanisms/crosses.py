@@ -7,17 +7,13 @@ cells.
 An input is a tuple with one cell for each feature. The device draws a feature, independently of the
 cells. Then the device reports the feature's cell by k-ary randomized response or a cyclic design.
 The symbol reveals the drawn feature. All features have channels with the same epsilon. The mixture
-has the same epsilon too, because the draw of the feature does not depend on the cells.
+has the same epsilon, because the draw of the feature does not depend on the cells.
+
+The alternative is a vector with the products of all features. A vector contains more information,
+but more numbers mean more noise. ``docs/research/models.md`` measures when a vector becomes better.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
-privacy", section 4 (hierarchical histograms, whose levels are drawn like features here).
-
-The alternative to crosses is a vector with the products of all features. For d coordinates, the
-vector has about d**2 numbers, and more numbers mean more noise. Crosses estimate only the relation
-of each feature to the label. Crosses assume that features are independent given the label. A vector
-contains more information but needs more devices. docs/research/models.md measures, on real data,
-the number of devices at which a vector becomes better than crosses. The page also compares 3 and 6
-parts per range.
+privacy", section 4 (hierarchical histograms, which draw a level).
 """
 
 from __future__ import annotations

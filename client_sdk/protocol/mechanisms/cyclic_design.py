@@ -50,7 +50,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel for a request, with the block size that `designs.design_of` selects."""
+        """Return the channel for a request, with the block size from `designs.design_of`."""
         block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, block_size, base_blocks)
 

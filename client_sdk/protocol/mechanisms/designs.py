@@ -1,16 +1,14 @@
 """The choice of the best design of a mechanism for k values and an epsilon.
 
 A *design* is a channel's sizes. For ``cyclic-design``, the sizes are the block size and the number
-of base blocks. For ``projective-geometry``, they are a prime and a dimension. Within one schema
-number of the registry, the same mechanism, k and epsilon always select the same design.
+of base blocks. For ``projective-geometry``, the sizes are a prime and a dimension.
 
 In subset selection, a device reports d of the k values, usually a subset with the answer. With the
-best d, subset selection has the minimum variance of all channels (Ye & Barg 2018, "Optimal schemes
-for discrete distribution estimation under locally differential privacy", theorem III.1). Block
-designs reach or nearly reach this variance with fewer symbols (Park, Nam & Lee 2023; Feldman,
-Nelson, Nguyen & Talwar 2022). A design is good enough if its variance exceeds the mechanism's
-minimum by at most 2%. Of the designs that are good enough, the one with the fewest symbols is
-selected.
+best d, no channel has a smaller variance (Ye & Barg 2018, "Optimal schemes for discrete
+distribution estimation under locally differential privacy", theorem III.1). Block designs reach or
+nearly reach this variance with fewer symbols (Park, Nam & Lee 2023; Feldman, Nelson, Nguyen &
+Talwar 2022). A design is good enough if its variance exceeds the mechanism's minimum by at most 2%.
+Of these designs, the one with the fewest symbols is selected.
 """
 
 from __future__ import annotations

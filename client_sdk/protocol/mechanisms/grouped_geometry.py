@@ -3,30 +3,28 @@
 Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. The input
 for one text is a tuple of its cells in all groups. The channel draws a group, independently of the
 text, and perturbs the text's cell in this group by a projective geometry. The symbol reveals the
-group. If the draw depended on the text, the group could reveal the text.
+group.
 
 An answer may also be a list of up to m texts. The input then has m different cells in every group.
-The last m of the K cells are dummies, which fill up short lists. Texts with the same cell count
-once. A pair geometry (`pair_geometry`) perturbs the cells; every point is a cell. The proof of
-privacy for pair geometries applies to any m different points.
+The last m of the K cells are dummies, which fill up short lists. A pair geometry (`pair_geometry`)
+perturbs the cells; every point is a cell. The proof of privacy for pair geometries applies to any m
+different points.
 
-In a pair geometry, all pairs of points are in equally many blocks, but triples are not. The line
-through two points has q - 1 more points, and they are in every block with these two. If two texts
-and a third cell are on one line, the cell's estimated share is too small. The error is at most
-about 2/q of the share of devices with both texts. Cells are pseudo-random, so this happens in a
-group with probability (q - 1)/K. The estimator corrects the average error. Two texts share a cell
-with probability 1/K, which causes larger errors.
+All pairs of points are in equally many blocks, but triples are not. The line through two points has
+q - 1 more points, and they are in every block with these two. If two texts and a third cell are on
+one line, the cell's estimated share is too small. The error is at most about 2/q of the share of
+devices with both texts. This happens in a group with probability (q - 1)/K. The estimator corrects
+the average error. Two texts share a cell with probability 1/K, which causes larger errors.
 
 There are two types of groups. A *level* hashes only the leading bits of a text, more on each level,
 to discover frequent texts step by step. A *confirming* group hashes all bits, to confirm the
 discovered texts. The metric's definition determines groups, weights and hashes. The hash is
-multilinear modulo 2**31 - 1, then reduced modulo K. Two texts share a cell with probability about
-1/K in each group, independently of other groups (Carter & Wegman 1979, "Universal classes of hash
-functions").
+multilinear modulo 2**31 - 1, then reduced modulo K. Hashes of different groups are independent
+(Carter & Wegman 1979, "Universal classes of hash functions").
 
 Sources: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3 (the geometry); Bassily, Nissim, Stemmer & Thakurta 2017, "Practical locally
-private heavy hitters", section 3 (groups of devices).
+geometry", section 3; Bassily, Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy
+hitters", section 3 (groups of devices).
 """
 
 from __future__ import annotations

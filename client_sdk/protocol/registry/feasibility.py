@@ -1,20 +1,17 @@
 """Checks that a device's budget can pay for the first answer to every metric.
 
-A valid registry may still fail in practice. For example, if the metrics cost more than `per_window`
-on a device's first day, no device answers the last metric, and nobody notices.
+A valid registry may still fail in practice. For example, if all metrics together cost more than
+`per_window`, no device answers the last metric, and nobody notices.
 
 For each ceiling, the check adds up a device's possible charges until every metric has one answer.
 `Budget.exceeded` compares the sum with the ceiling, as in the ledger. The sum assumes the worst
 order of answers: other metrics come first, in every overlapping window, up to the ceiling. For
-example, a device may answer a weekly metric six times before a monthly metric.
+example, a device may answer a weekly metric six times before a monthly metric. If windows differ in
+length, the sum may be too high, because the worst order may be impossible.
 
-If the sum is within the ceiling, a device can pay for any metric in the metric's first window. In
-later windows, other metrics may have spent the budget. If windows differ in length, the sum may be
-too high, because the worst order may be impossible.
-
-Devices pay for counts after the window of the count has ended, and after the charges at the
-beginning of the next window (see `client_sdk.answers.dues`). With counts, the sum therefore
-includes one more window of the metrics that are charged at the beginning.
+Devices pay for a count after its window, and after the charges at the beginning of the next window
+(see `client_sdk.answers.dues`). With counts, the sum therefore includes one more window of the
+metrics that are charged at the beginning.
 """
 
 from __future__ import annotations
