@@ -47,7 +47,7 @@ class Consenting(Disclosure):
 
         Set it when the user changes their mind; a `client_sdk.consent.Decision` is accepted, too.
 
-        * False or an empty set is the same as calling `forget`.
+        * Setting False or an empty set has the effect of `forget`.
         * A new set of purposes drops the waiting reports and counts of all metrics that it does not
           cover. Answers to newly covered metrics are recorded immediately. With strategy ``sample``
           or ``pace``, or with ``fill_in``, they are recorded from the next window on.

@@ -58,13 +58,13 @@ class Disclosure:
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            The outcome and the time of the next attempt, as soon as nothing more can
-            be sent now, or after ``timeout_s`` seconds. It is true only if no report is left to
-            send, except reports that wait for their window to end.
+            The outcome and the time of the next attempt, as soon as nothing more can be sent now,
+            or after ``timeout_s`` seconds. The result is true only if no report is left to send,
+            except reports that wait for their window to end.
 
         Raises:
-            TypeError: if ``strict``, and ``timeout_s`` is not a number. Without ``strict``, such a
-                value counts as 0.
+            TypeError: if ``strict``, and ``timeout_s`` is not a number. Without ``strict``, other
+                values count as 0.
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")

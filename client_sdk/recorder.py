@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 RECORD_DEADLINE_S = 0.06
 """How long, in seconds, `Recorder.record` waits for the disk. Afterwards, the answer waits in
-memory. The app is promised a result within 100 ms; the difference is a margin for a busy processor.
-"""
+memory. The app gets a result within 100 ms; the remaining time is a margin for a busy processor."""
 
 SECRET_DEADLINE_S = 0.08
 """How long, in seconds, the first permanent answer of a process waits for the device's secret. The
@@ -50,7 +49,7 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report; never raise. The call has already taken ``waited_s``."""
+        """Charge and queue a report. Raise no errors. The call has already taken ``waited_s``."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
@@ -66,7 +65,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread within the time limit; return the result, never raise."""
+        """Do work in the ledger thread within the time limit; return the result. Never raise."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()

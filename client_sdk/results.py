@@ -339,7 +339,7 @@ class Decision(NamedTuple):
         by: the variable or file that the rule found, or the day of the user's choice; empty if
             undecided.
         withheld: the names of the metrics that the user has not agreed to. Nothing is recorded for
-            them. Their waiting reports are dropped, unless the metric is ``undecided``.
+            these metrics. Waiting reports are dropped, unless the metric is ``undecided``.
         undecided: the names of the metrics that `client_sdk.consent.ask` would ask about.
     """
 

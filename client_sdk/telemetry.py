@@ -37,8 +37,8 @@ class Telemetry(Gathering, Consenting):
 
     A `Telemetry` never crashes the app or blocks it for long. `record` returns within 100 ms, and
     `flush` within its timeout. The two methods return an outcome instead of raising errors. Unless
-    it is ``strict``, a wrong metric name or an invalid answer raises no error. Only methods that
-    act for the user, such as `forget`, raise a `LedgerError` if they fail.
+    the object is ``strict``, a wrong metric name or an invalid answer raises no error. Only methods
+    that act for the user, such as `forget`, raise a `LedgerError` if they fail.
 
     Any thread may use the object. After a fork, both parent and child may use it, and several
     processes may share a ``data_dir``.

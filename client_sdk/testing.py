@@ -179,9 +179,9 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
     """Collect the true answers that this process records within the context.
 
     A `Telemetry` that is created within the context is ``strict``, so that an answer outside its
-    domain raises an error and is not collected. Without a transport, it keeps its ledger and its
-    uploads in memory. `Telemetry.provide` calls its function immediately, in the caller's thread;
-    the return value is collected, and exceptions are raised.
+    domain raises an error and is not collected. Without a transport, the `Telemetry` keeps its
+    ledger and its uploads in memory. `Telemetry.provide` calls its function immediately, in the
+    caller's thread; the return value is collected, and exceptions are raised.
 
     Args:
         consent: the decision of `client_sdk.consent` within the context. None means that the

@@ -3,10 +3,10 @@
 Only the calendar decides when a function is called: after a window has begun, or when the program
 starts within a window. Before the call, one transaction does three things:
 
-* It *claims* the window, so that no other process calls its function for this window.
-* It charges the budget.
-* It queues a *placeholder*. With a fill (``fill_in`` in the registry), the placeholder says "no
-  answer". Without a fill, the placeholder contains a random answer.
+* The transaction *claims* the window, so that no other process calls its function for this window.
+* The transaction charges the budget.
+* The transaction queues a *placeholder*. With a fill (``fill_in`` in the registry), the placeholder
+  says "no answer". Without a fill, the placeholder contains a random answer.
 
 Therefore the report is sent at the same time whatever the function does, even if the function ends
 the process.

@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
 The ledger stores whether the user agrees. A helper process, which sends reports after a program has
-ended, reads this before it sends anything.
+ended, first reads whether the user agrees.
 """
 
 from __future__ import annotations

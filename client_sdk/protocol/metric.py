@@ -41,8 +41,8 @@ class Metric:
         persist: whether a window's running count, or the days of use, are stored on disk.
         retention_days: how many days the collector keeps a closed tally; None without a limit.
         unit: the unit of the numbers, such as ms; may be empty.
-        consent: the purposes of the metric. The user must agree to all of them. Without purposes,
-            the user must agree to everything.
+        consent: the purposes of the metric. The user must agree to all purposes or, without
+            purposes, to everything.
         is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
         title: the name for people; by default, the metric's name.
         is_public: whether estimates may be published.
@@ -129,7 +129,7 @@ class Metric:
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
         """Return a uniformly drawn input, to replace an invalid answer.
 
-        The report's distribution is then the mean over all inputs. Therefore it is within the
+        The report's distribution is then the mean over all inputs. This mean is within the
         channel's epsilon of the distribution for any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)

@@ -48,7 +48,7 @@ MAX_TEXT_LENGTH: Final = 32
 
 MAX_TEXTS: Final = 100
 """The maximum number of texts in one answer. With more texts, a report would reveal too little
-about each."""
+about each text."""
 
 CELLS: Final = 2**17
 """The approximate number of cells of a group, unless the registry sets ``cells``."""

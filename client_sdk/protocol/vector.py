@@ -34,7 +34,8 @@ integers exactly.
 """
 
 MAX_LENGTH: Final = 4095
-"""The maximum number of coordinates. The encoding adds one, and the largest rotation has 4,096."""
+"""The maximum number of coordinates. The encoding adds one coordinate, and the largest rotation has
+4,096 coordinates."""
 
 LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
 """The minimum and the maximum of ``norm``."""

@@ -51,7 +51,7 @@ class ExchangeDeadline:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3, which is not imported here
-        """Change a connection pool so that this deadline can cut its new connections; return it."""
+        """Change and return a connection pool. This deadline can then close new connections."""
         watch = self._watch
 
         class Watched(type(pool).ConnectionCls):  # type: ignore[misc] # the class is an argument's

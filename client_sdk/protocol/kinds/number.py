@@ -464,7 +464,7 @@ class Thresholds(Labels, Number):
 
     T thresholds divide the range into T + 1 cells, the values of a category. Input j of the channel
     is cell j. The share of answers that reach a threshold is the sum of the shares of all cells
-    above.
+    above the threshold.
 
     The best channel for the shares of single cells is also the best for the shares above
     thresholds. Suppose that all k cells are equally likely, and that the channel treats all pairs

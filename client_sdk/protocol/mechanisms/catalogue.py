@@ -307,8 +307,8 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
 
     * k-ary randomized response reports members more often than other values.
     * A block design reports a block, usually one that contains a randomly drawn member. With
-      ``pair-geometry``, the block usually contains one of two drawn members. Blocks are best for
-      many values and a small epsilon.
+      ``pair-geometry``, the block usually contains one of two drawn members. A block design is best
+      for many values and a small epsilon.
     * ``one-of`` reports whether one randomly drawn value is a member. ``one-of`` is best if sets
       may contain most of the values.
     """

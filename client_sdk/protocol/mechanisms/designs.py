@@ -173,8 +173,8 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
 
-    The sizes are the numbers of points in the geometry, on a hyperplane, and on two hyperplanes,
-    and t.
+    The result contains the number of points, the number on a hyperplane, the number on two
+    hyperplanes, and t.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:

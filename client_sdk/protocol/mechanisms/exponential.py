@@ -45,8 +45,8 @@ DOUBLINGS = 64
 table that reveals nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The minimum of a table's `worst_ratio`, as a share of e**epsilon. Other tables are refused as too
-noisy for the epsilon."""
+"""The minimum of a table's `worst_ratio`, as a share of e**epsilon. A table below this minimum is
+refused, because its reports would be too noisy."""
 
 RESOLVED_BITS = 44
 """Every probability is at least 2**-44. Rounding to integer weights would distort smaller

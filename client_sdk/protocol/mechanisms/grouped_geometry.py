@@ -217,8 +217,8 @@ POPULATION_BITS: Final = 7
 cells, continuations share cells with common texts, and false candidates accumulate."""
 
 EARLY_LETTERS: Final = 8
-"""Levels with prefixes up to this length, in letters, get twice as many devices as later levels.
-Most words differ from all other words within 8 letters."""
+"""Levels with prefixes up to this length, in letters, get twice the devices of later levels. Most
+words differ from all other words within 8 letters."""
 
 EARLY_WEIGHT: Final = 8
 

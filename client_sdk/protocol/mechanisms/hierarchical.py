@@ -107,7 +107,7 @@ class Hierarchical(Channel):
 
     @property
     def symbols(self) -> int:
-        """The number of symbols of all levels, which are numbered level by level."""
+        """The number of symbols of all levels. Symbols are numbered level by level."""
         last = self.levels[-1]
         return last.first + last.channel.symbols
 

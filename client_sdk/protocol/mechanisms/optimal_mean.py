@@ -9,7 +9,7 @@ mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
 The inputs are the points of an even grid. Band i consists of ``width`` symbols from symbol i on,
 and belongs to a grid point, its *knot*. `steps` contains the distances between successive knots, in
-grid points. An input between two knots gets the band of one of them at random, with exact
+grid points. An input between two knots gets one of the two bands at random, with exact
 probabilities. Therefore exactly unbiased scores exist. Up to a common factor, the score of symbol i
 + width is the score of symbol i plus step i.
 """

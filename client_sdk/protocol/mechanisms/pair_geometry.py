@@ -4,8 +4,8 @@ An *element* is a value of the metric or a dummy. An input is a set of values, p
 to m different elements. The device draws a pair of them at random. A *block* is a public set of
 elements, the same on all devices. A pair *favors* some blocks:
 
-* For m = 2, it favors the blocks that contain at least one of its elements.
-* For m above 2, it favors the blocks that contain exactly one of its elements.
+* For m = 2, a pair favors the blocks that contain at least one of its elements.
+* For m above 2, a pair favors the blocks that contain exactly one of its elements.
 
 With a known probability, the device reports a random favored block, and otherwise a random other
 block.
@@ -14,7 +14,7 @@ A report does not reveal the drawn pair. Therefore a pair may favor its blocks m
 epsilon allows for a set. Suppose that m is above 2, and that a block contains N elements of the
 set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. The number N (m - N) is at
 most floor(m**2 / 4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as
-another block:
+another block, where r is
 
     r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4)
 

@@ -1,11 +1,11 @@
 """Rotated axes: a device reports a direction that is often near the direction of its vector.
 
-There are B public rotations. The device draws one, and rotates its vector of D coordinates. Each of
-the D axes has two directions, called *signed axes*. The vector *favors* s signed axes: those of the
-s coordinates with the largest magnitudes, in the directions of their signs. With a known
-probability, the device reports a favored axis. Otherwise, it reports one of the 2 D - s other
-signed axes. Epsilon depends only on s and on this probability, and is the same for every vector and
-rotation.
+There are B public rotations. The device draws a rotation, and applies the rotation to its vector of
+D coordinates. Each of the D axes has two directions, called *signed axes*. The vector *favors* s
+signed axes: those of the s coordinates with the largest magnitudes, in the directions of their
+signs. With a known probability, the device reports a favored axis. Otherwise, it reports one of the
+2 D - s other signed axes. Epsilon depends only on s and on this probability, and is the same for
+every vector and rotation.
 
 The number of rotations is finite, so estimates have a small bias. Each window uses different
 rotations, so that the biases of several windows average out.
@@ -231,7 +231,7 @@ def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
 
 
 def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
-    """Return D signs from the bits of SHAKE-256, lowest bit of each byte first; 1 means -1."""
+    """Return D signs from the bits of SHAKE-256, lowest bit of a byte first. Bit 1 means -1."""
     stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode())
     bits = int.from_bytes(stream.digest(dimension // 8), "little")
     return [-1 if bit == "1" else 1 for bit in reversed(f"{bits:0{dimension}b}")]
