@@ -183,11 +183,11 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        With the user's consent, each answer to `record` is counted here, with three exceptions: it
-        is in `history`, it still waits, or it repeats an answer of the same window
-        (``ALREADY_RECORDED``). Answers are counted by the result of the call: ``out_of_budget``,
-        ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is
-        killed, its counts of the last minute are lost.
+        With the user's consent, each answer to `record` is counted here, is in `history`, or still
+        waits. Only a second answer in the same window (``ALREADY_RECORDED``) is not counted.
+        Answers are counted by the result of the call: ``out_of_budget``, ``not_asked``,
+        ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is killed, its counts of
+        the last minute are lost.
 
         Two counts cover only this process, because data on the device must not reveal a mistake:
 

@@ -118,7 +118,7 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish at the program's exit. If there is a helper, leave the waiting reports to it."""
+        """Finish at the program's exit. With a helper, leave the waiting reports to the helper."""
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()

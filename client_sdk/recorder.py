@@ -44,7 +44,7 @@ class Recorder:
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret. Raise a `LedgerError` if it cannot be read in time."""
+        """Return the device's secret. Raise a `LedgerError` if this takes too long."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
@@ -65,7 +65,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread within the time limit; return the result. Never raise."""
+        """Do work in the ledger thread within the time limit; return the result, never raise."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()

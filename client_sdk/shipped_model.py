@@ -44,8 +44,8 @@ class ShippedModel:
             if the values of each feature are grouped into cells.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate or, if ``norm`` is None, one per cell.
-        is_of_yes_and_no: whether the label is yes or no. If so, the weighted sum is the log-odds of
-            yes; otherwise, it is the predicted number.
+        is_of_yes_and_no: whether the label is yes or no. For yes or no, the weighted sum is the
+            log-odds of yes; otherwise, the sum is the predicted number.
     """
 
     name: str

@@ -118,7 +118,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 
 
 def _problem(problem: LatestProblem | None, say: Sentences) -> LatestProblem | None:
-    """Return a problem. If it is a refusal, translate it into the reader's language."""
+    """Return a problem, with the sentence of a refusal in the reader's language."""
     sentence = "" if problem is None else problem.sentence
     refusal = next((each for each in Refusal if sentence.endswith(each.sentence)), None)
     if problem is None or refusal is None:

@@ -110,8 +110,9 @@ class Telemetry(Gathering, Consenting):
                 function returns. Errors of the function are logged.
             warn_at: the fractions at which ``on_budget`` is called.
             sender: what sends the reports that still wait when the program exits. With
-                ``"thread"``, the next run sends them when it starts. With ``"process"``, which
-                suits short commands, a helper process sends them by HTTP, and ends within minutes.
+                ``"thread"``, the next run sends the reports at its start. With ``"process"``, which
+                suits short commands, a helper process sends the reports by HTTP, and ends within
+                minutes.
             strata: this device's public variables, such as ``{"platform": "ios"}``, which are sent
                 unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an

@@ -76,7 +76,7 @@ class KeptUploads:
 
     Attributes:
         bodies: the bytes of every upload, in the order of sending.
-        is_online: whether uploads are acknowledged, like by a collector that counts every report.
+        is_online: whether uploads are acknowledged. The response then counts every report.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers. Chance, calendar and machine decide which one occurs."""
+"""The outcomes of accepted answers. Chance, calendar and machine decide which outcome occurs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -355,7 +355,7 @@ class _Child:
         raise _BrokenError("a child process ended too early")
 
     def kill(self) -> None:
-        """Kill the process, like a system without memory."""
+        """Kill the process if it still runs."""
         self._process.kill()
         self._process.join(PATIENCE_S)
 

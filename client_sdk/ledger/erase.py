@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OVER = ""
 """Replaces the day of a charge that no longer counts towards any day, week or month. In a sum of
-charges, it also replaces the metric and the edition."""
+charges, `OVER` also replaces the metric and the edition."""
 
 WIPED = (
     "queue",

@@ -182,7 +182,7 @@ class LedgerThread:
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
-        Blocked jobs are tried again for ``patience_s`` seconds. If the thread has started, it does
+        Blocked jobs are tried again for ``patience_s`` seconds. A thread that has started does
         ``last`` in a write transaction after all other jobs.
         """
         job = None if last is None else _Job(last, WRITE, is_patient=True)

@@ -12,7 +12,8 @@ DAY_S = 86_400
 GRACE_S = 3 * DAY_S
 """The default time, in seconds, for which a collector accepts reports after their window's end.
 
-Three days suffice for a device that was off over a weekend. Clients stop sending at the same time.
+Three days suffice for a device that was off over a weekend. Clients then stop sending a window's
+reports, too.
 """
 
 LATEST_YEAR = 9998

@@ -179,10 +179,10 @@ class Departures:
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
         """After sending new reports, plan a look for more; after a retry, keep the plan.
 
-        New reports that became due during the upload get a new random time. Otherwise, they would
-        be sent directly after it, and the collector would know that both uploads come from one
-        device. If a flush began in the meantime, they are sent now, even if the flush no longer
-        waits.
+        New reports that became due during the upload get a new random time. Otherwise, two uploads
+        would follow each other directly, and the collector would know that both uploads come from
+        one device. If a flush began in the meantime, the new reports are sent now, even if the
+        flush no longer waits.
         """
         is_due = self.news_s is not None and self.news_s <= now_s
         if (news or is_due) and not (hurried and is_due):

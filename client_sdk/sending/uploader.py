@@ -1,7 +1,7 @@
 """The thread that sends waiting reports. The app waits for it only in `Telemetry.flush`.
 
 `client_sdk.sending.timing` decides when uploads are sent. `client_sdk.sending.transactions` chooses
-them, and the ledger stores them.
+uploads, and the ledger stores uploads.
 """
 
 from __future__ import annotations

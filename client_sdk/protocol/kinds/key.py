@@ -86,8 +86,8 @@ class Key(NamedTuple):
         schema: the JSON Schema of the value, for all kinds.
         description: a phrase for editors and for the reference page.
         required: whether metrics of a kind with this key must set the key.
-        read: returns the key's value in a table, given the values of earlier keys. A missing or
-            invalid value is None. Mistakes are added to the table.
+        read: returns the key's value in a table, given the values of earlier keys. For a missing or
+            invalid value, the function returns None. Mistakes are added to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the
             kind allows all values.
     """

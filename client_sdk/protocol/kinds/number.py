@@ -263,9 +263,9 @@ class Number(_Numeric):
 def log_units(number: Fraction) -> int:
     """Return the base-2 logarithm of a number of at least 1, in steps of 2**-64.
 
-    The number is divided by the largest power of 2 that is not above the number. Each squaring of
-    the quotient yields a binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer
-    Programming 1, section 1.2.2, exercise 25).
+    The number is divided by the largest power of 2 up to the number. Each squaring of the quotient
+    yields a binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer Programming 1,
+    section 1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
     True
@@ -445,7 +445,7 @@ class Activity(_Whole):
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by other kinds
-        """Return 0 days as a placeholder. The device replaces it by the number of days of use."""
+        """Return 0 days as a placeholder. The device reports the number of days of use instead."""
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -504,7 +504,7 @@ class Thresholds(Labels, Number):
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the index of an answer's cell: the number of thresholds up to it."""
+        """Return the index of an answer's cell: the number of thresholds up to the answer."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:

@@ -62,7 +62,7 @@ class OrdinalMean(Grid):
 
     @property
     def high(self) -> Fraction:  # type: ignore[override] # a field in other kinds
-        """The number that the last value counts as."""
+        """The number of the last value."""
         return Fraction(self.scale.size)
 
     @property

@@ -11,10 +11,10 @@ starter {1, 2, 4} needs only the multiplier 1. The seven shifts of this base blo
 Each value is in three blocks, and each pair of values is in one block.
 
 Because of the shifts, the number of blocks with a pair depends only on the pair's difference.
-Because of the multipliers, it depends only on the greatest common divisor of this difference and v.
-Multipliers are *units*: values without a common divisor with v. Some units turn the starter into
-itself or its negative, which has the same differences. Units that differ by such a factor form a
-*coset*. One unit of each coset is enough.
+Because of the multipliers, this number depends only on the greatest common divisor of this
+difference and v. Multipliers are *units*: values without a common divisor with v. Some units turn
+the starter into itself or its negative, which has the same differences. Units that differ by such a
+factor form a *coset*. One unit of each coset is enough.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
 starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson

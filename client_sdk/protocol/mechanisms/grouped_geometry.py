@@ -51,7 +51,7 @@ FARTHEST: Final = 2
 """The largest ratio between the number of points and the desired number, in both directions."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""The share that is added to the variance in comparisons if a geometry has twice or half the
+"""The relative penalty on the variance, in comparisons, of a geometry with twice or half the
 desired number of points."""
 
 LEAST_PRIME: Final = 2
@@ -228,7 +228,8 @@ CONFIRMING_QUARTERS: Final = 3
 """The weight of a confirming group, in quarters of the last level's weight."""
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. One group could not distinguish two texts in the same cell."""
+"""The number of confirming groups. With one group, two texts in the same cell could not be
+distinguished."""
 
 LIMB_BITS: Final = 30
 """The size of a limb of a text in bits. A hash multiplies each limb by a multiplier. A product

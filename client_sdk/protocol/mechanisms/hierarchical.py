@@ -10,7 +10,7 @@ Any range of consecutive points is the union of a few nodes with unbiased shares
 estimated distribution function has little noise at every point, without smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
-privacy", section 4 (hierarchical histograms, whose levels are drawn evenly).
+privacy", section 4 (hierarchical histograms, with levels drawn evenly).
 """
 
 from __future__ import annotations

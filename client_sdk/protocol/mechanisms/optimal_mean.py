@@ -132,7 +132,7 @@ class OptimalMean(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio ``heavy`` / ``light``. Symbol 0 reaches it: only the first band contains 0."""
+        """The ratio ``heavy`` / ``light``, reached by symbol 0, which is only in the first band."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:

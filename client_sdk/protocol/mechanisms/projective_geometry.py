@@ -125,10 +125,10 @@ class ProjectiveGeometry(Channel):
         """Return a random point, orthogonal to the value's point or, for a lie, not orthogonal.
 
         The *pivot* is the position of the leading 1 in the value's vector. All other coordinates of
-        the reported vector are drawn. For a kept answer, they are a random point of PG(t-2, q); for
-        a lie, they are arbitrary. The coordinate at the pivot then makes the inner product with the
-        value 0 or, for a lie, 1. Every point that is not orthogonal has exactly one vector with
-        product 1. Therefore no draw is rejected.
+        the reported vector are drawn. For a kept answer, the drawn coordinates are a random point
+        of PG(t-2, q). For a lie, the drawn coordinates are arbitrary. The coordinate at the pivot
+        then makes the inner product with the value 0 or, for a lie, 1. Every point that is not
+        orthogonal has exactly one vector with product 1. Therefore no draw is rejected.
 
         Three steps always run, because their duration would reveal whether the report is a lie:
 

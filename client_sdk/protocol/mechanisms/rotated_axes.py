@@ -3,9 +3,9 @@
 There are B public rotations. The device draws a rotation, and applies the rotation to its vector of
 D coordinates. Each of the D axes has two directions, called *signed axes*. The vector *favors* s
 signed axes: those of the s coordinates with the largest magnitudes, in the directions of their
-signs. With a known probability, the device reports a favored axis. Otherwise, it reports one of the
-2 D - s other signed axes. Epsilon depends only on s and on this probability, and is the same for
-every vector and rotation.
+signs. With a known probability, the device reports a favored axis. Otherwise, the device reports
+one of the 2 D - s other signed axes. Epsilon depends only on s and on this probability, and is the
+same for every vector and rotation.
 
 The number of rotations is finite, so estimates have a small bias. Each window uses different
 rotations, so that the biases of several windows average out.

@@ -82,7 +82,7 @@ class SquareWave(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio ``heavy`` / ``light``. Symbol 0 reaches it: only input 0's band contains 0."""
+        """The ratio ``heavy`` / ``light``, reached by symbol 0, which is only in input 0's band."""
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:

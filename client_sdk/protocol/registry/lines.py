@@ -77,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of all keys in a document. For a header, the last path belongs to the table."""
+    """Yield the paths of all keys in a document. A header's last path is the table's path."""
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

@@ -10,11 +10,11 @@ _MOST_PART = 63
 
 _BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 _THIS_MACHINE = rf"localhost|127(\.{_BYTE}){{3}}|::1"
-"""The loopback host name and addresses. Traffic to them never leaves this machine (RFC 1122,
-section 3.2.1.3; RFC 4291, section 2.5.3).
+"""The loopback host name and addresses. Traffic to these names and addresses never leaves this
+machine (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
 
 RFC 6761 also lists ``app.localhost`` and ``localhost.``. But glibc asks the network's name server
-for these names and for ``127.0.0.999``, and the server can name another machine.
+for the two names and for ``127.0.0.999``. The server can name another machine.
 """
 
 
