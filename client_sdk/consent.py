@@ -247,7 +247,8 @@ def choose(
 ) -> None:
     """Store the user's choice about all metrics or, after an earlier choice, about some metrics.
 
-    The choice takes effect at the next start. To apply it now, also set ``telemetry.consent``.
+    The choice takes effect at the next start. To apply the choice now, also set
+    ``telemetry.consent``.
 
     Args:
         registry: the same as for `current`.
@@ -352,7 +353,7 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
         language: a language of the SDK or the registry.
         prompt: asks in the app's own way, for example in a dialog. The function gets the names of
             the metrics and the lines to show, and returns the consent. If the user does not choose,
-            it returns None, and the user is asked again at the next start.
+            the function returns None, and the user is asked again at the next start.
 
     Raises:
         LanguageError: if there are no sentences in the language.

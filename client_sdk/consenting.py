@@ -45,12 +45,13 @@ class Consenting(Disclosure):
     def consent(self) -> Consent:
         """The user's consent: True, False, or a set of purposes; always false after `forget`.
 
-        Set it when the user changes their mind; a `client_sdk.consent.Decision` is accepted, too.
+        Set `consent` when the user changes their mind. A `client_sdk.consent.Decision` is accepted,
+        too.
 
         * Setting False or an empty set has the effect of `forget`.
         * A new set of purposes drops the waiting reports and counts of all metrics that it does not
           cover. Answers to newly covered metrics are recorded immediately. With strategy ``sample``
-          or ``pace``, or with ``fill_in``, they are recorded from the next window on.
+          or ``pace``, or with ``fill_in``, these answers are recorded from the next window on.
         * In a suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
@@ -183,4 +184,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing. As a job of the ledger thread, this only runs the work from `do_first`."""
+    """Do nothing. As a ledger job, this function triggers the work from `do_first`."""

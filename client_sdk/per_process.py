@@ -42,7 +42,7 @@ Only a hanging disk takes this long."""
 
 
 class Process:
-    """The ledger thread and the uploader of one process. The first job starts each of the two."""
+    """The ledger thread and the uploader of one process, each started by its first job."""
 
     def __init__(self, ledger_thread: LedgerThread, uploader: Uploader) -> None:
         """Start without losses, mistakes or a provider."""

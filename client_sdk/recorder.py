@@ -44,7 +44,7 @@ class Recorder:
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret. Raise a `LedgerError` if this takes too long."""
+        """Return the device's secret. Raise a `LedgerError` after `SECRET_DEADLINE_S`."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 

@@ -40,14 +40,14 @@ class Telemetry(Gathering, Consenting):
     the object is ``strict``, a wrong metric name or an invalid answer raises no error. Only methods
     that act for the user, such as `forget`, raise a `LedgerError` if they fail.
 
-    Any thread may use the object. After a fork, both parent and child may use it, and several
-    processes may share a ``data_dir``.
+    Any thread may use the object. After a fork, both parent and child may use the object, and
+    several processes may share a ``data_dir``.
 
     Without consent, nothing is recorded, stored or sent. A helper process of an earlier program
     (see ``sender``) ends, but its last request may still arrive.
 
-    Used in a ``with`` statement, the object is closed at the end of the block. If it is
-    garbage-collected, it closes without waiting.
+    Used in a ``with`` statement, the object is closed at the end of the block. A garbage-collected
+    `Telemetry` closes without waiting.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -178,7 +178,7 @@ class Telemetry(Gathering, Consenting):
 
         Args:
             metric: the metric's name.
-            value: the true answer. The call discards the answer before it returns. The answer never
+            value: the true answer. The call discards the answer before returning. The answer never
                 reaches a disk, a log or an error. For an answer outside the metric's domain, a
                 random answer is reported and charged instead, because a missing report would reveal
                 the mistake.

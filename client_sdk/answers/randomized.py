@@ -9,10 +9,10 @@ report is charged.
 
 Different true answers have independent permanent answers. If a user's answer changes, an observer
 can learn over time which windows report the same permanent answer. Only the epsilon of each report
-limits what this reveals.
+limits what the observer learns.
 
-The ledger receives only the permanent answer, never the true answer. But its file contains the
-secret and the reports. A reader of both can learn over time which answers occurred.
+The ledger receives only the permanent answer, never the true answer. But the ledger's file contains
+the secret and the reports. A reader of the file can learn over time which answers occurred.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def _check_ledger(path: Path, _: Clocks) -> str:
 
 
 def _check_locks(path: Path, _: Clocks) -> str:
-    """Write while another process writes: the second must wait, and no data may be lost."""
+    """Write while another process writes: the second process must wait, without data loss."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:

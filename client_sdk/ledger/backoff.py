@@ -9,9 +9,9 @@ BACKOFF_BASE_S = 1.0
 """The first retry is made within a second, because most failures are lost packets or restarts."""
 
 BACKOFF_CEILING_S = 3600.0
-"""The maximum back-off, in seconds. If the uploads of a million devices fail, this makes a few
-hundred requests a second. Each upload has its own back-off, and is tried twice an hour on average.
-A device with four failing uploads therefore makes eight requests an hour."""
+"""The maximum back-off, in seconds. If the uploads of a million devices fail, the devices make a
+few hundred requests a second. Each upload has its own back-off, and is tried twice an hour on
+average. A device with four failing uploads therefore makes eight requests an hour."""
 
 Uniform = Callable[[float, float], float]
 """A source of random delays: returns a random float between two given floats."""

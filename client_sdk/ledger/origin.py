@@ -55,7 +55,7 @@ class Origin(NamedTuple):
     file_system: str | None
 
     def contradicts(self, other: "Origin") -> bool:
-        """Whether the origins differ in a value that both know."""
+        """Whether the origins differ in a value that is known in both."""
         return any(None not in pair and pair[0] != pair[1] for pair in zip(self, other, strict=True))
 
 

@@ -48,7 +48,7 @@ program that runs for a second at a time and always has new reports would never 
 
 MAX_LATE_ATTEMPTS = 40
 """The maximum number of attempts to deliver an upload after its windows have closed. With the
-back-off, they take most of a day, because the device's clock may be wrong for a while."""
+back-off, these attempts take most of a day, because the device's clock may be wrong for a while."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
 """The ``groups`` of reports without purposes: any reports may share an upload."""

@@ -5,9 +5,9 @@ on every device. Therefore it says nothing about a user. The ledger stores regis
 and opting out deletes them.
 
 A stop applies to one edition of a metric, and lasts until the user opts out. No message from a
-collector ends a stop. A collector can stop only editions that a stored registry defines, so that
-its messages cannot fill the storage. Stops reveal neither the user's answers nor whether the user
-has answered.
+collector ends a stop. A collector can stop only editions that a stored registry defines, so that a
+collector's messages cannot fill the storage. Stops reveal neither the user's answers nor whether
+the user has answered.
 """
 
 from __future__ import annotations

@@ -406,7 +406,8 @@ class CrossedModel(_OfFeatures):
     """Features and a yes-or-no label. Each report is about one feature and the label.
 
     Attributes:
-        observation: the label and the features. All numbers have the same number of parts.
+        observation: the label and the features. The ranges of all numbers have the same number of
+            parts.
     """
 
     name: ClassVar[str] = "model-of-crosses"

@@ -110,7 +110,7 @@ class BriefLedger:
     """A ledger with a file that is open only during transactions. A helper mostly waits."""
 
     def __init__(self, path: Path, app: str) -> None:
-        """Take the file and its required app."""
+        """Take the file and the required app."""
         self._path = path
         self._app = app
 
@@ -164,7 +164,7 @@ def send(  # noqa: PLR0913 tests pass other clocks
 
 
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
-    """Return an upload of new reports that are due or, without one, an upload to send again.
+    """Return an upload of new reports that are due, or else an upload to send again.
 
     No report is sent after a newer program has stored that the user does not agree. Because of
     transactions, the program stores this either before or after the helper chooses the upload.

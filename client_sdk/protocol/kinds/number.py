@@ -30,7 +30,7 @@ STATISTICS: Final = ("mean", "distribution", "quantiles")
 """The statistics that can be estimated for a number."""
 
 MAX_COUNT: Final = 10**15
-"""The largest ``max`` of a count. Estimates are floats, which represent integers up to here
+"""The largest ``max`` of a count. Estimates are floats, which represent integers up to this maximum
 exactly."""
 
 PERIODS: Final = (7, 28)
@@ -58,7 +58,8 @@ MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more digits would be slow."""
 
 MOST_THRESHOLDS: Final = 10
-"""The maximum number of thresholds. Beyond this, quantiles without thresholds are more precise."""
+"""The maximum number of thresholds. With more thresholds, quantiles without thresholds are more
+precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""

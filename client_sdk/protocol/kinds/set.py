@@ -1,9 +1,9 @@
 """The kind ``set``: the answer is a set of named values.
 
 A set is padded to ``max_items`` elements with *dummies*, which represent no value. The channel
-draws one element and reports it (`drawn_member`). Some mechanisms cannot report dummies. For these,
-the input says for each value whether it is a member. The channel then draws one value and reports
-whether it is a member (`one_of`).
+draws one element and reports it (`drawn_member`). Some mechanisms cannot report dummies. For these
+mechanisms, the input says for each value whether the value is a member. The channel then draws one
+value and reports whether the value is a member (`one_of`).
 """
 
 from __future__ import annotations

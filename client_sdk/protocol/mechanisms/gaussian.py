@@ -50,8 +50,8 @@ CENTER_BITS = 46
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""The total probability of negligible noise, as a share of delta. Noise is cut off at the size
-beyond which it is negligible, plus the length of the range."""
+"""The total probability of negligible noise, as a share of delta. Noise is cut off at the smallest
+size with negligible noise beyond, plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ PER_TWOFOLD: Final = Fraction(1, 50)
 desired number of points."""
 
 LEAST_PRIME: Final = 2
-"""The smallest prime. Pair geometry cannot use it, because its blocks would not distinguish the
+"""The smallest prime. Pair geometry cannot use 2, because the blocks would not distinguish the
 elements of a pair from other elements."""
 
 
@@ -164,7 +164,7 @@ class GroupedGeometry(Channel):
 
     @property
     def pairs(self) -> CellPairs | None:
-        """The `geometry` if an answer is a list of texts; None if it is one text."""
+        """The `geometry` if an answer is a list of texts; None if an answer is one text."""
         return self.geometry if isinstance(self.geometry, CellPairs) else None
 
     @property

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of grid points for rounding numbers, which results in eight levels. Square wave has
-about as many points. Dividing each node into four parts would halve the number of symbols, but
-widen intervals by 10% to 25% at epsilons up to 1."""
+"""The number of grid points for rounding numbers, which results in eight levels. Square wave uses
+about the same number of points. Dividing each node into four parts would halve the number of
+symbols, but widen intervals by 10% to 25% at epsilons up to 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level of the tree. Its inputs are the level's nodes, in order."""

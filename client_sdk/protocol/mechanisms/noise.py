@@ -52,7 +52,7 @@ class AdditiveNoise(Channel):
     def weight(self, symbol: int, given: int) -> int:
         """Return ``total`` times P(symbol | given).
 
-        The first and the last symbol include all noise beyond them.
+        The first and the last symbol include all noise beyond the ends.
         """
         noise = symbol - self.reach - given
         if symbol == 0:

@@ -14,7 +14,7 @@ A report does not reveal the drawn pair. Therefore a pair may favor its blocks m
 epsilon allows for a set. Suppose that m is above 2, and that a block contains N elements of the
 set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. The number N (m - N) is at
 most floor(m**2 / 4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as
-another block, where r is
+another block, with this r:
 
     r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4)
 

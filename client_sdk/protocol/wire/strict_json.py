@@ -1,4 +1,4 @@
-"""A strict parser for JSON in UTF-8. It rejects extensions of RFC 8259 and repeated members.
+"""A strict parser for JSON in UTF-8, without extensions of RFC 8259 or repeated members.
 
 `Malformed` lists all possible mistakes in a body, with stable codes.
 """
@@ -48,9 +48,9 @@ def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
 
     For example, `{"upload": "0f", "reports": [{"symbol": 1}]}` has three.
 
-    In the text, every member has a colon. If both numbers are equal, the text contains no deeper
-    and no repeated members. Otherwise, `load` parses the text again and checks each member, which
-    takes twice as long. Valid bodies are parsed once.
+    In the text, every member has a colon. If the number of colons equals the result, the text
+    contains no deeper and no repeated members. Otherwise, `load` parses the text again and checks
+    each member, which takes twice as long. Valid bodies are parsed once.
     """
     if type(document) is not dict:
         return 0
