@@ -102,7 +102,7 @@ class Consenting(Disclosure):
 
         Raises:
             LedgerError: if not everything could be wiped. The message says what to do. If another
-                process used the ledger for half a minute, call this again.
+                process used the ledger for half a minute, call this method again.
         """
         self._schedule.agreement.consent = False
         self._is_forgotten = True

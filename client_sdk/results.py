@@ -201,7 +201,7 @@ class PendingReport(NamedTuple):
         window: the report's window.
         symbol: the number of the perturbed answer, counted from 0.
         why: why the report waits.
-        next_s: the Unix time of the next attempt; None if the next run of the app makes it.
+        next_s: the Unix time of the next attempt; None if the next run of the app sends the report.
         until_s: the Unix time after which no collector accepts the report.
         label: the perturbed answer, in words.
     """

@@ -97,7 +97,8 @@ class Telemetry(Gathering, Consenting):
                 `client_sdk.consent.ask` or ``current`` can be passed instead. Only these two
                 functions read the environment and the user's stored choice.
             clock: returns Unix seconds.
-            coins: the source of randomness. Only tests replace it, together with ``transport``.
+            coins: the source of randomness. Only tests replace the coins, together with
+                ``transport``.
             upload_key: the secret that the collector requires, the same on every device.
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow
                 this only within your own network, because anyone on the path can read and answer

@@ -37,7 +37,7 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether a consent covers a metric; None is a metric that no registry defines."""
+    """Whether a consent covers a metric; ``metric`` is None if no registry defines it."""
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent

@@ -1,7 +1,7 @@
 """Creates, opens and checks the ledger, which is the SQLite file of a device.
 
-A damaged file, or a file from a newer version or another app, is refused and left unchanged. A new
-file in its place would let the device spend its budget again.
+A damaged file, or a file from a newer version or another app, is refused and left unchanged. With a
+new file, the device could spend its budget again.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ NOWHERE = Origin(None, None, None)
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    Call this after opening the file for writing. Opening copies a file in a lower layer of an
-    overlay file system, and the copy has a new birth.
+    Call this function after opening the file for writing. Opening copies a file in a lower layer of
+    an overlay file system, and the copy has a new birth.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)

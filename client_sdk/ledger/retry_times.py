@@ -23,7 +23,8 @@ class Retry(NamedTuple):
     """The id of an unsettled upload, and the Unix time ``due_s`` of the next attempt.
 
     ``not_before_s`` is the earliest time that the collector allows. Until a refused report is first
-    resent, it is ``due_s``. ``tried_s`` is the time of the latest attempt, if there was one.
+    resent, ``not_before_s`` equals ``due_s``. ``tried_s`` is the time of the latest attempt, if
+    there was one.
     """
 
     upload: str

@@ -79,7 +79,7 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the ledger. If so, only the ceiling per window is reliable."""
+        """Whether a browser may delete the ledger. Then only the ceiling per window is reliable."""
         return self.web_year_nanos is not None
 
     @property

@@ -11,10 +11,10 @@ perturbs the cells; every point is a cell. The proof of privacy for pair geometr
 different points.
 
 All pairs of points are in equally many blocks, but triples are not. The line through two points has
-q - 1 more points, and they are in every block with these two. If two texts and a third cell are on
-one line, the cell's estimated share is too small. The error is at most about 2/q of the share of
-devices with both texts. This happens in a group with probability (q - 1)/K. The estimator corrects
-the average error. Two texts share a cell with probability 1/K, which causes larger errors.
+q - 1 more points. Every block with the two points contains the whole line. If two texts and a third
+cell are on one line, the cell's estimated share is too small. The error is at most about 2/q of the
+share of devices with both texts. This happens in a group with probability (q - 1)/K. The estimator
+corrects the average error. Two texts share a cell with probability 1/K, which causes larger errors.
 
 There are two types of groups. A *level* hashes only the leading bits of a text, more on each level,
 to discover frequent texts step by step. A *confirming* group hashes all bits, to confirm the

@@ -74,13 +74,12 @@ PAIR: Final = 2
 
 
 class PairBlocks(NamedTuple):
-    """The number of blocks of a geometry, and the figures that follow from it.
+    """The number of blocks of a geometry, and derived figures.
 
     Attributes:
         prime: q, an odd prime.
         dimension: t, the number of coordinates of a point's vector.
         drawn: m, the number of elements of a padded set, at least 2.
-
     """
 
     prime: int

@@ -1,9 +1,10 @@
 """Projective geometry response: answers and reports are points of the geometry PG(t-1, q).
 
 Two points are *orthogonal* if the inner product of their vectors is 0 modulo q. With a known
-probability, the reported point is orthogonal to the answer's point; otherwise, it is not. All
-points are equally likely within each case. The same number of points is orthogonal to both points
-of any pair, so that the channel treats all pairs of answers alike. Each point is one symbol.
+probability, the reported point is orthogonal to the answer's point; otherwise, the reported point
+is not orthogonal. All points are equally likely within each case. The same number of points is
+orthogonal to both points of any pair, so that the channel treats all pairs of answers alike. Each
+point is one symbol.
 
 A point is represented by its canonical vector: t integers from 0 to q - 1, with 1 as the first
 nonzero coordinate. Points are numbered in the order of these vectors, read as integers in base q.

@@ -422,8 +422,8 @@ def _read_budget(table: TomlTable) -> Budget:
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     """Return a metric that requires consent to all purposes of the metrics that it combines.
 
-    A metric without purposes requires consent to everything. A pair that contains such a metric
-    requires this too.
+    A metric without purposes requires consent to everything. A pair with a metric without purposes
+    requires consent to everything, too.
     """
     if not metric.kind.crossed:
         return metric
