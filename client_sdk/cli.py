@@ -74,7 +74,6 @@ def _end(outcome: Outcome) -> ExitStatus:
 
 
 def _print(lines: Iterable[str]) -> ExitStatus:
-    """Print each line as soon as it is available; return the exit status."""
     if sys.stdout is None:
         return _fail("standard output is closed; redirect it to a file or a program")
     if isinstance(sys.stdout, io.TextIOWrapper):

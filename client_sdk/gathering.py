@@ -147,7 +147,6 @@ class Gathering(Disclosure):
             self._processes.current.mistakes.unknown(definition)
 
     def _provider(self) -> Provider:
-        """Return the object that calls functions in this process; create it on first use."""
         from client_sdk.answers.provider import Provider  # noqa: PLC0415 takes 5 ms, and most apps do not need it
 
         process = self._processes.current

@@ -96,7 +96,6 @@ class Recorder:
         return recorded
 
     def _announce(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
-        """Notify the uploader of a waiting report."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
             process.uploader.expect()  # upload times must not depend on whether something was recorded
         elif recorded is Recorded.QUEUED:

@@ -53,16 +53,10 @@ class LedgerView(NamedTuple):
     """The content of a ledger at one instant, for people.
 
     Attributes:
-        history: every report that was sent from the device.
         may_be_erased: whether reports may be missing because the history was erased.
-        pending: every report that waits.
-        waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
         budget: what is spent and what remains under each ceiling; None before the first answer.
-        dropped: how many reports were dropped, by reason.
-        stopped: the metric and the edition of each metric that the collector has stopped.
-        problem: the latest problem; None without a problem.
-        say: the sentences in the reader's language.
+        stopped: the name and the edition of each metric that the collector has stopped.
         evidence: a sentence about what one report reveals; empty if no report was sent.
     """
 

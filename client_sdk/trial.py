@@ -177,7 +177,6 @@ class Trial(Gathering, Consenting):
         return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
 
     def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:
-        """Return the report that was just recorded; None if the ledger cannot be read."""
         with contextlib.suppress(LedgerError):
             nothing: list[PendingReport] = []
             now_s = self._clock.instant_or_zero()

@@ -274,7 +274,6 @@ class Provider:
         return key
 
     def _run(self, each: _Provided, function: Callable[[], object], call: _Asked) -> None:
-        """Call a function, and randomize and store its return value."""
         randomized: Randomized | None = None
         try:
             randomized = self._randomized(each.definition, function, call)
@@ -320,7 +319,6 @@ class Provider:
             self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)
 
     def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
-        """End a call; ignore its return value from now on."""
         call, each.call = each.call, None
         assert call is not None  # noqa: S101 the callers have checked this
         call.is_over = True

@@ -104,12 +104,7 @@ class Ball(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Vector(Ball):
-    """A vector with a fixed length and a maximum norm.
-
-    Attributes:
-        length: the number of coordinates, from 1 to `MAX_LENGTH`.
-        norm: the exact maximum norm. Longer vectors are shortened to this norm.
-    """
+    """A vector with a fixed length and a maximum norm. Longer vectors are shortened."""
 
     name: ClassVar[str] = "vector"
     keys: ClassVar[tuple[Key, ...]] = (

@@ -41,13 +41,7 @@ T = TypeVar("T")
 class Helper(NamedTuple):
     """The settings of a helper.
 
-    Attributes:
-        path: the ledger's file.
-        app: the ledger's app.
-        collector: the collector's URL.
-        upload_key: the secret that the collector requires; None without a secret.
-        allow_plain_http: whether a remote URL may lack TLS.
-        groups: the purposes of each metric. Only reports with equal purposes share an upload.
+    ``groups`` maps each metric to its purposes. Only reports with equal purposes share an upload.
     """
 
     path: Path

@@ -139,7 +139,6 @@ class Uploader:
             return self._flushed(is_new=self._delivered > delivered)
 
     def _is_done(self) -> bool:
-        """Whether a flush need not wait any longer."""
         goes_on = self._state is _State.PENDING and self._departures.next_s <= time.monotonic()
         return self._stopped or not (goes_on or self._state is _State.WAITING or self._ledger_thread.has_left)
 
@@ -309,7 +308,6 @@ class Uploader:
         self._changed.notify_all()
 
     def _back_off(self, state: _State) -> None:
-        """Try again later, because the ledger could not be used."""
         with self._changed:
             self._departures.back_off(time.monotonic())
             self._state = state

@@ -199,13 +199,8 @@ class _Numeric(Grid):
 class Number(_Numeric):
     """A number from ``low`` to ``high``, with its mean, distribution or quantiles to estimate.
 
-    Attributes:
-        low: the exact minimum.
-        high: the exact maximum, above ``low``.
-        statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether a number outside the range counts as the nearer end of the range. Without
-            clipping, such a number is invalid. With clipping, the statistic describes the clipped
-            numbers.
+    If ``clip`` is true, the statistic describes the clipped numbers. Otherwise, a number outside
+    the range is invalid.
     """
 
     name: ClassVar[str] = "number"
@@ -367,13 +362,7 @@ class _Whole(_Numeric):
 
 @dataclass(frozen=True, slots=True)
 class Count(_Whole):
-    """A whole number from 0 to ``high``. The registry's key for ``high`` is ``max``.
-
-    Attributes:
-        high: the maximum count, at least 1.
-        statistic: ``mean``, ``distribution`` or ``quantiles``.
-        clip: whether a negative or larger number counts as the nearer end of the range.
-    """
+    """A whole number from 0 to ``high``. The registry's key for ``high`` is ``max``."""
 
     name: ClassVar[str] = "count"
     keys: ClassVar[tuple[Key, ...]] = (
@@ -409,10 +398,6 @@ class Activity(_Whole):
 
     The registry's key for the period is ``days``. The period ends with the last day of the report's
     window.
-
-    Attributes:
-        high: the number of days in the period, one of `PERIODS`.
-        statistic: ``mean``, ``distribution`` or ``quantiles``.
     """
 
     name: ClassVar[str] = "activity"

@@ -79,7 +79,6 @@ class BalancedDesign(BlockDesign):
         order: the number of factors modulo v that leave a starter unchanged; 1 if v is not prime.
         starters: the numbers of the starters, in ascending order.
         weights: for each starter, the relative frequency of its base blocks.
-        keep_numerator: the probability that the reported block contains the answer, times 2**64.
     """
 
     name: ClassVar[str] = "balanced-design"
@@ -161,9 +160,7 @@ class Design(NamedTuple):
         variance: the variance of an estimated share, times the number of reports, in units of
             2**-40. All answers are assumed to be equally common.
         symbols: the maximum number of symbols.
-        points: v, the modulus, which is k or a prime.
-        block_size: s, the number of values in a block.
-        order: see `BalancedDesign`.
+        points, block_size, order: as in `BalancedDesign`.
     """
 
     variance: int

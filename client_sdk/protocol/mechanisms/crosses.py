@@ -40,17 +40,16 @@ if TYPE_CHECKING:
 class Crosses(Channel):
     """The channel from one cell for each feature to a symbol for one feature.
 
+    All attributes have one value for each feature. For k-ary randomized response, the block size
+    and the number of base blocks are 1.
+
     Attributes:
-        cells: for each feature, the number of cells, at least 2.
-        block_sizes: for each feature, the number of cells that a symbol represents; 1 for k-ary
-            randomized response.
-        base_blocks: for each feature, the number of base blocks of the cyclic design; 1 for k-ary
-            randomized response.
-        keep_numerators: for each feature, the probability that the symbol represents the true cell,
-            times 2**64.
-        features: for each feature, the channel of its cells. Computed from the attributes above.
-        firsts: for each feature, the number of its first symbol. Computed from the attributes
-            above.
+        cells: the number of cells, at least 2.
+        block_sizes: the number of cells that a symbol represents.
+        base_blocks: the number of base blocks of the cyclic design.
+        keep_numerators: the probability that the symbol represents the true cell, times 2**64.
+        features: the channel of the cells. Computed from the attributes above.
+        firsts: the number of the first symbol. Computed from the attributes above.
     """
 
     name: ClassVar[str] = "crosses"

@@ -31,11 +31,8 @@ and the base block's index follow, each as 8 big-endian bytes."""
 class CyclicDesign(BlockDesign):
     """The channel with shifted pseudo-random base blocks.
 
-    Attributes:
-        inputs: k, the number of values, at least 3.
-        block_size: d, the number of values in a block, from 2 to k - 1.
-        base_blocks: the number of base blocks.
-        keep_numerator: the probability that the reported block contains the answer, times 2**64.
+    The number of values, k, is at least 3. The block size d is from 2 to k - 1. All other
+    attributes are as in `BlockDesign`.
     """
 
     name: ClassVar[str] = "cyclic-design"

@@ -58,14 +58,13 @@ class TreeLevel:
 class Hierarchical(Channel):
     """The channel from a grid point to a node on a randomly drawn level of the tree.
 
-    All sequences start with the level of two nodes.
+    All sequences start with the level of two nodes. For k-ary randomized response, the block size
+    and the number of base blocks are 1.
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
-        block_sizes: for each level, the number of nodes that a symbol represents; 1 for k-ary
-            randomized response.
-        base_blocks: for each level, the number of base blocks of the cyclic design; 1 for k-ary
-            randomized response.
+        block_sizes: for each level, the number of nodes that a symbol represents.
+        base_blocks: for each level, the number of base blocks of the cyclic design.
         keep_numerators: for each level, the probability that the symbol represents the node with
             the answer, times 2**64.
         levels: the levels. Computed from the attributes above.

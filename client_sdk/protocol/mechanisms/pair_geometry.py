@@ -168,10 +168,8 @@ class PairGeometry(Channel):
 
     Attributes:
         inputs: K, the number of elements: all values, and m dummies.
-        prime: q, an odd prime.
-        dimension: t, the number of coordinates of a point's vector.
-        drawn: m, the number of elements of a padded set.
         keep_numerator: the probability that the drawn pair favors the reported block, times 2**64.
+        prime, dimension, drawn: as in `PairBlocks`.
     """
 
     name: ClassVar[str] = "pair-geometry"

@@ -166,7 +166,6 @@ def _editions(registry: Registry) -> set[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a TOML string, with several lines if possible."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
     is_printable = all(char in "\n\t" or char.isprintable() for char in text)

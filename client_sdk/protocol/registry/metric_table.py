@@ -240,7 +240,6 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
 
 
 def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
-    """Return the value of one of `KEYS`; None if missing or invalid."""
     key = KEYS[name]
     return key.read(table, key, {})
 

@@ -282,7 +282,6 @@ def _log_once(sentence: str) -> None:
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:
-    """Return an error with the same mistakes and their lines in the file."""
     ((place, problem), *_) = error.mistakes
     if place == WHOLE:
         return RegistryError(path, problem)
