@@ -73,12 +73,7 @@ class ShippedModel:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> ShippedModel:
-        """Return the model in a JSON document.
-
-        Raises:
-            ShippedModelError: if the document is not a model of this schema.
-
-        """
+        """Return the model in a JSON document."""
         try:
             if document["schema"] != SCHEMA:
                 raise ShippedModelError(

@@ -86,8 +86,7 @@ def addend(definition: Metric, by: object) -> int:
     """Return the number to add to a count, from 0 to its ``max``.
 
     Raises:
-        OutsideDomainError: if ``by`` is not a whole number; the error does not contain the value.
-
+        OutsideDomainError: if ``by`` is not a whole number. The error does not contain ``by``.
     """
     return definition.read(lambda: int(cast("Count", definition.kind).within(by)))
 

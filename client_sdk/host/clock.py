@@ -22,12 +22,7 @@ class Clock:
         self._now = now
 
     def __call__(self) -> float:
-        """Return the time that the app's clock shows.
-
-        Raises:
-            ClockError: if the app does not return a number.
-
-        """
+        """Return the time that the app's clock shows."""
         try:
             return float(self._now())
         except Exception as error:  # noqa: BLE001 the clock belongs to the app, and may raise anything

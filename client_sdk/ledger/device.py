@@ -47,10 +47,7 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Store a problem and the ledger's time; None deletes the stored problem.
-
-    After opting out, nothing is stored.
-    """
+    """Store a problem and the ledger's time; None deletes the stored problem."""
     connection.execute("DELETE FROM problems WHERE about = ?", (about,))
     if sentence is not None:
         connection.execute(

@@ -180,11 +180,6 @@ def remove_leftovers(path: Path) -> None:
 
 
 def empty_log(connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log, which contains deleted data until it is overwritten.
-
-    Raises:
-        LedgerBusyError: if another process is reading or writing; call again.
-
-    """
+    """Empty the write-ahead log, which contains deleted data until it is overwritten."""
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         raise LedgerBusyError("another process is using the ledger, so its log still contains erased data; call again")

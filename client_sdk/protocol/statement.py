@@ -118,10 +118,7 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return the odds for a privacy loss, and how often they are exceeded, in words.
-
-    ``chance`` is the maximum probability of a larger loss.
-    """
+    """Return the odds for a privacy loss, and how often they are exceeded, in words."""
     if 2 * chance > 1 and nanos < CERTAIN_NANOS:
         return say("statement.unbounded")
     return say("statement.outcome", odds=odds(nanos, say), but=_but(nanos, chance, say))

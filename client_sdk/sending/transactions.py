@@ -56,10 +56,7 @@ def look_for_news(
     *,
     hurried: bool,
 ) -> Found:
-    """Do the due work; return a new upload of waiting reports.
-
-    Without consent, no work is due. If ``hurried``, reports are sent before their random time.
-    """
+    """Do the due work; return a new upload of waiting reports."""
     due_in_s = None
     schedule.withdraw(connection)
     if schedule.agreement.consent:

@@ -47,10 +47,7 @@ class Category(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition.
-
-        ``other`` is included, because it changes the meaning of reports with that value.
-        """
+        """The possible answers and `other`, as part of the edition."""
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     def symbol(self, answer: object) -> int:

@@ -217,11 +217,7 @@ class Kind(ABC):
 
     @abstractmethod
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the probability of each possible input for an answer.
-
-        Raises:
-            DomainError: if the answer is invalid; the error does not contain it.
-        """
+        """Return the probability of each possible input for an answer."""
 
     def draw(self, inputs: int, coins: Coins) -> Input:
         """Return a uniformly drawn input, to replace an answer that `encode` refuses."""
@@ -288,11 +284,7 @@ class Kind(ABC):
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 used by some kinds
-        """Return the answer in the cells of several columns.
-
-        Raises:
-            DomainError: if the cells do not contain an answer.
-        """
+        """Return the answer in the cells of several columns."""
         raise DomainError
 
     def truth(self, answer: object) -> object:

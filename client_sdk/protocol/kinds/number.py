@@ -292,10 +292,7 @@ class LogNumber(Number):
     scale: ClassVar[str] = "log"
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position in the range, from 0 to 1, on a logarithmic scale.
-
-        For a number x, the position increases linearly with log(1 + x).
-        """
+        """Return an answer's position in the range, from 0 to 1, linear in log(1 + x)."""
         low, high = _log_ends(self.low, self.high)
         return log_units(1 + self.within(answer)) - low, high - low
 

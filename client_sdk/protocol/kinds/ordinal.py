@@ -81,11 +81,7 @@ class OrdinalMean(Grid):
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position: 0 at the first value, 1 at the last value.
-
-        The numerator is the number of values below the answer. The denominator is the number of
-        values below the last value.
-        """
+        """Return an answer's position, from 0 for the first value to 1 for the last value."""
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:

@@ -63,12 +63,7 @@ class Candidate(NamedTuple):
 
 
 def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the best design of a mechanism for ``inputs`` values at e**epsilon = ``odds``.
-
-    Raises:
-        ValueError: if the mechanism has no design for this number of values.
-
-    """
+    """Return the best design of a mechanism for ``inputs`` values at e**epsilon = ``odds``."""
     design = next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
     if design is None:
         raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; use 'auto'")

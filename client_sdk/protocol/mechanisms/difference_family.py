@@ -145,11 +145,7 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return the weight of each starter of a design, keyed by the starter's number.
-
-    If starters are drawn in proportion to their weights, blocks contain all pairs of values equally
-    often.
-    """
+    """Return the weight of each starter of a balanced design, keyed by the starter's number."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}

@@ -60,10 +60,7 @@ class DrawnMember(Channel):
 
     @classmethod
     def favoring_all(cls, epsilon: RequestedEpsilon, values: int, drawn: int) -> DrawnMember:
-        """Return the channel that perturbs the drawn member by k-ary randomized response.
-
-        A report names each member of the set e**epsilon times as often as any other value.
-        """
+        """Return the channel that perturbs the drawn member by k-ary randomized response."""
         of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
         return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)
 

@@ -81,10 +81,7 @@ class Exponential(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Exponential:
-        """Return the channel for the utilities of a metric, or for distances (`by_distance`).
-
-        Distances are used if a metric with ordered values sets no utilities.
-        """
+        """Return the channel for the utilities of a metric, or for distances (`by_distance`)."""
         if request.has_no_answer:
             raise ValueError("'exponential' cannot place a missing answer on the scale; remove fill_in, or use 'auto'")
         if request.utility is None and not request.kind.is_ordered:

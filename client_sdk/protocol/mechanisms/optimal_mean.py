@@ -87,10 +87,7 @@ class OptimalMean(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel with the best bands for an epsilon, according to `TABLES`.
-
-        Above the last table's epsilon, the channel has this table's steps and narrower bands.
-        """
+        """Return the channel with the best bands for an epsilon, according to `TABLES`."""
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
         if at is None:

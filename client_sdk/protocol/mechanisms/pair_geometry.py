@@ -141,10 +141,7 @@ class PairBlocks(NamedTuple):
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the geometry with the fewest blocks among those that are `GOOD_ENOUGH`.
-
-    Return None without such a geometry, for example if ``drawn`` (m) is 1.
-    """
+    """Return the geometry with the fewest blocks of those that are `GOOD_ENOUGH`, or None."""
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:
         return None

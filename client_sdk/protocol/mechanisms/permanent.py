@@ -105,8 +105,5 @@ class Permanent(Channel):
         return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a report for an answer, after drawing a new permanent answer.
-
-        On a device, later reports would use the same permanent answer.
-        """
+        """Return a report for an answer, after drawing a new permanent answer."""
         return self.instantaneous.perturb(self.permanent.perturb(value, coins), coins)

@@ -41,11 +41,7 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, with or without a reason.
-
-    Metrics that have expired on ``today`` are left out. The limit for a year applies to every year
-    of a device.
-    """
+    """Return a sentence for each limit that a registry exceeds, with or without a reason."""
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
 
