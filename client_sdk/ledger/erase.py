@@ -119,9 +119,9 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
     """Replace the charges of ended windows by sums.
 
     The day of a sum is the first day of a period (day, week or month) that can still be charged, or
-    `OVER`. A charge on another day is added to the latest such day before it, which is in the same
-    periods. For example, if today is Thursday the 10th, a charge of Tuesday is added to Monday, the
-    first day of the week.
+    `OVER`. A charge on another day is added to the latest earlier first day. The two days are in
+    the same periods. For example, if today is Thursday the 10th, a charge of Tuesday is added to
+    Monday, the first day of the week.
     """
     now_s = charges.latest_s(connection)
     marks = _marks(now_s, grace_days)

@@ -36,7 +36,7 @@ another minute. Another helper sends later reports."""
 
 HEAD_START_S = 2.0
 """How long, in seconds, a program with a helper waits before it sends earlier programs' reports.
-Most programs with a helper end earlier, and leave the sending to the helper."""
+Most of these programs end earlier, and leave the sending to the helper."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0
