@@ -2,7 +2,7 @@
 
 import type { Coins } from "./coins.js";
 
-/** The parameters of a channel, all integers, by name. They are written as texts, because they may exceed 2^53. */
+/** The parameters of a channel, all integers, by name. Texts represent the integers, which may exceed 2^53. */
 export type Integers = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Channel {

@@ -40,7 +40,7 @@ export interface CompiledMetric {
   readonly expires?: string;
   /** Whether a running count is stored on disk until its window has ended. */
   readonly persist?: boolean;
-  /** The purposes of the metric. The user must agree to all of them; without purposes, to everything. */
+  /** The purposes of the metric. The user must agree to all purposes or, without purposes, to everything. */
   readonly consent?: readonly string[];
   readonly mechanism: string;
   readonly integers: Integers;

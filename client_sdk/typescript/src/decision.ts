@@ -34,7 +34,7 @@ export interface Decision {
   readonly rule: Rule;
   /** The variable, setting or file that the rule found, or the day of the user's choice; empty if undecided. */
   readonly by: string;
-  /** The metrics that the user has not agreed to. Nothing is recorded for them. */
+  /** The metrics that the user has not agreed to. Nothing is recorded for these metrics. */
   readonly withheld: readonly string[];
   /** The metrics that `ask` would ask about. */
   readonly undecided: readonly string[];

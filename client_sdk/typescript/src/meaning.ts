@@ -1,4 +1,4 @@
-/** The meaning of a report, which determines its edition. Apps need it only in tests. */
+/** The meaning of a report, which determines the edition. Apps need this module only in tests. */
 
 import type { CompiledMetric } from "./compiled.js";
 

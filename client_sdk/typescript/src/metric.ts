@@ -10,7 +10,7 @@ import type { Say } from "./sentences.js";
 /** The mechanisms and kinds of a registry's metrics, by name. */
 type Tables = Pick<CompiledRegistry, "mechanisms" | "kinds">;
 
-/** A device's values of public variables, such as `{ platform: "ios" }`. They are sent unperturbed. */
+/** A device's values of public variables, such as `{ platform: "ios" }`, which are sent unperturbed. */
 export type Strata = Readonly<Record<string, string>>;
 
 export class Metric {
@@ -32,7 +32,7 @@ export class Metric {
     this.edition = editionIn(compiled, strata);
   }
 
-  /** The error about an answer outside the domain, for a developer. It does not contain the answer. */
+  /** The error about an answer outside the domain, for a developer, without the answer. */
   get mistake(): OutsideDomainError {
     return new OutsideDomainError(`${this.name} expects ${this.domain.expected}`);
   }

@@ -35,7 +35,7 @@ export interface Left extends Report, Purposed {
   outcome: string;
 }
 
-/** The running count of a window that has not ended. It is a true value. */
+/** The running count of a window that has not ended, which is a true value. */
 export interface Counted extends Purposed {
   readonly edition: string;
   readonly window: string;
@@ -46,7 +46,7 @@ export interface State {
   readonly version: 1;
   /** The day on which this ledger was created, counted from 1970-01-01. */
   readonly createdDay: number;
-  /** The latest instant that the ledger has seen, in Unix seconds. It never goes back. */
+  /** The latest instant that the ledger has seen, in Unix seconds. The instant never goes back. */
   latestS: number;
   /** Whether the user has opted out, and has not agreed again since. */
   optedOut: boolean;

@@ -74,7 +74,7 @@ export interface Options {
    * consent kit. Without consent, nothing is stored or sent.
    */
   readonly consent?: Consent | Decision;
-  /** This device's values of the registry's public variables. They are sent unperturbed. */
+  /** This device's values of the registry's public variables, which are sent unperturbed. */
   readonly strata?: Strata;
   /** The secret of an upload key, if the collector requires a key. */
   readonly uploadKey?: string;
@@ -482,7 +482,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coveredBy = (agreed: Consent) => ({ metric, consent }: Purposed) =>
     covers(agreed, consent) && !this.#declined.includes(metric);
 
-  /** Report the counts of ended windows. They are charged to the window's last day. */
+  /** Report the counts of ended windows, and charge the counts to the last days of their windows. */
   #reportCounts(state: State, nowS: number): void {
     for (const counted of state.counts) {
       const { metric: name, edition, count } = counted;

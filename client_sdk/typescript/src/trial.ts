@@ -39,7 +39,7 @@ export const trial = {
     say(`${name}: ${recorded}`);
   },
 
-  /** Print the outcome of an answer, and send its report at once. */
+  /** Print the outcome of an answer, and send the report at once. */
   async recorded(device: Tried, metric: Metric, answer: unknown, symbol: number, recorded: Recorded): Promise<void> {
     const { name, compiled } = metric;
     if (recorded !== "queued") {

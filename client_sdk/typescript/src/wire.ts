@@ -1,4 +1,4 @@
-/** The bodies that devices and collectors exchange. They are parsed strictly. */
+/** The bodies that devices and collectors exchange, with strict parsers. */
 
 import { MalformedError } from "./errors.js";
 
@@ -10,7 +10,7 @@ export interface Report {
   readonly symbol: number;
 }
 
-/** Reports that are sent together. All attempts to send them have the same id. */
+/** Reports that are sent together. All attempts to send these reports have the same id. */
 export interface Upload {
   readonly upload: string;
   readonly reports: readonly Report[];

@@ -7,7 +7,7 @@ import type { Say } from "../sentences.js";
 export interface Domain {
   /** The valid answers, in words. */
   readonly expected: string;
-  /** The number of possible answers; 0 if they are numbers, which are rounded to a grid. */
+  /** The number of possible answers; 0 for numbers, which are rounded to a grid. */
   readonly size: number;
   /** Draw the input that replaces an invalid answer. Without this method, every input is equally likely. */
   draw?(coins: Coins): number;

@@ -67,7 +67,7 @@ export const set: Kind = (definition, inputs) => {
   };
 };
 
-/** Return the domain of listed texts. One of them may replace all unlisted texts. */
+/** Return the domain of listed texts. A listed text may replace all unlisted texts. */
 export function named(definition: DomainDefinition): Domain {
   const values = definition.values!;
   const symbols = new Map(values.map((value, symbol) => [value, symbol]));

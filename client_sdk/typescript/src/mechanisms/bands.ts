@@ -14,7 +14,7 @@ import type { Coins } from "../coins.js";
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
-  /** Return the first and the last place whose bands contain a symbol. */
+  /** Return the first and the last place with a symbol in the band. */
   places(symbol: number): readonly [number, number];
   /**
    * Return the symbol for the random number `drawn`, from 0 to total - 1. The computation is the same inside and
@@ -39,7 +39,7 @@ function bandsOf(places: number, integers: Integers): Bands {
   };
 }
 
-/** Return the channel in which every input is a place. It draws one coin. */
+/** Return the channel in which every input is a place. The channel draws one coin. */
 export const squareWave: Mechanism = (integers) => {
   const inputs = small(integers, "inputs");
   const { symbols, total, pick, places } = bandsOf(inputs, integers);
