@@ -92,7 +92,7 @@ class _Provided:
     """A function that the app provides for a metric, and when to call it.
 
     Attributes:
-        due_s: the Unix time of the next call.
+        due_s: the earliest Unix time of the next call.
         look_s: the monotonic time of the next check whether a call is due.
         is_running: whether the function still runs, perhaps since an earlier window.
     """

@@ -21,8 +21,8 @@ same size. Other reports then cannot displace the reports of metrics with a fill
 
 SPREAD_S = 60.0
 """The period, in seconds, in which a report is sent at a random time. The arrival then does not
-reveal when the user did something. A report with a later time is sent at once, because the clock
-was set back."""
+reveal when the user did something. If the time of a report is farther ahead, the clock was set
+back: the report is sent at once."""
 
 
 REJECTED = "rejected"

@@ -301,7 +301,7 @@ REPORTS: Final = 100
 Where rounding would be too coarse, denominators are larger."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
-"""The largest change of a probability when it is rounded to a multiple of 1/`BETS`."""
+"""The largest acceptable change of a probability by rounding to a multiple of 1/`BETS`."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:

@@ -49,9 +49,9 @@ MAX_CELLS: Final = 256
 million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), in descending order of m. Numbers are rounded to the m points of the first pair
-with r times the number of groups at most e**epsilon. For example, with 2 groups, there are 3 points
-if e**epsilon is at least 8, and 5 points if it is at least 64."""
+"""Pairs (m, r), in descending order of m. Numbers are rounded to m points, for the first pair with
+r * groups <= e**epsilon. For example, with 2 groups, there are 3 points if e**epsilon is at least
+8, and 5 points if it is at least 64."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points for rounding a number: the ends of its range."""

@@ -131,15 +131,15 @@ class ProjectiveGeometry(Channel):
         then makes the inner product with the value 0 or, for a lie, 1. Every point that is not
         orthogonal has exactly one vector with product 1. Therefore no draw is rejected.
 
-        Three steps always run, because their duration would reveal whether the report is a lie:
+        The duration must not reveal whether the report is a lie. Therefore:
 
         * Coordinates for a kept answer and for a lie are both drawn.
         * The vector is divided by its first nonzero coordinate, even if this is 1.
         * The division takes the same number of steps for all vectors.
 
-        Each draw is the number of a point. For a kept answer, it is a point of PG(t-2, q). The
-        numbers after these belong to vectors with a leading 1 and t - 1 arbitrary digits. A lie is
-        drawn from them, and its leading 1 is dropped.
+        Each draw is the number of a point. For a kept answer, the point is in PG(t-2, q). The next
+        numbers belong to vectors with a leading 1 and t - 1 arbitrary digits. For a lie, the device
+        draws one of these vectors, and drops the leading 1.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

@@ -17,7 +17,7 @@ export const cyclicDesign: Mechanism = (integers) =>
     big(integers, "keep_numerator"),
   );
 
-/** Return the channel of all shifts of the base blocks. The channel always draws both a member and a non-member of a block. */
+/** Return the channel of all shifts of the base blocks. It always draws both a member and a non-member of a block. */
 export function cyclic(inputs: number, blockSize: number, baseBlocks: number, keep: bigint): Channel {
   const orders = new Map<number, number[]>();
 
