@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins
 from tests.support.core.tables import for_each
-from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.coins import ScriptedCoins, exact_law, walk
 
 QUARTER = COIN_SCALE // 4
 
@@ -25,26 +25,29 @@ def heads_before_tails(coins: Coins) -> int:
 
 def test_the_law_of_two_dice_is_counted() -> None:
     assert exact_law(two_dice) == {total: Fraction(6 - abs(5 - total), 36) for total in range(11)}
-    assert len(list(exact_paths(two_dice))) == 36
+    assert walk(two_dice).paths == 36
 
 
 def test_paths_of_different_length_are_all_walked_and_their_coins_counted() -> None:
-    paths = list(exact_paths(heads_before_tails))
-    assert {path.outcome: path.coins for path in paths} == {0: 1, 1: 2, 2: 3, 3: 3}
-    assert exact_law(heads_before_tails) == {
-        heads: Fraction(3, 4 ** (heads + 1)) if heads < 3 else Fraction(1, 64) for heads in range(4)
-    }
-    assert sum(path.weight for path in paths) == 1
+    law = walk(heads_before_tails)
+    assert law.coins == {0: {1}, 1: {2}, 2: {3}, 3: {3}}
+    assert law.lengths == {1, 2, 3}
+    assert law.chances == {heads: Fraction(3, 4 ** (heads + 1)) if heads < 3 else Fraction(1, 64) for heads in range(4)}
 
 
 @pytest.mark.parametrize(("numerator", "certain"), [(0, False), (COIN_SCALE, True)])
 def test_a_path_of_weight_zero_is_not_walked(numerator: int, certain: bool) -> None:  # noqa: FBT001 a parameter
-    paths = list(exact_paths(lambda coins: coins.bernoulli(numerator)))
-    assert [(path.outcome, path.weight, path.coins) for path in paths] == [(certain, Fraction(1), 1)]
+    assert walk(lambda coins: coins.bernoulli(numerator)) == ({certain: Fraction(1)}, {certain: {1}}, 1)
 
 
 def test_a_procedure_without_coins_has_one_path() -> None:
-    assert [(path.outcome, path.weight, path.coins) for path in exact_paths(lambda _: 7)] == [(7, Fraction(1), 0)]
+    assert walk(lambda _: 7) == ({7: Fraction(1)}, {7: {0}}, 1)
+
+
+def test_a_procedure_that_behaves_differently_with_the_same_coins_is_refused() -> None:
+    bounds = iter(range(2, 9))
+    with pytest.raises(AssertionError, match="differently"):
+        walk(lambda coins: coins.below(next(bounds)))
 
 
 @for_each("script", [[], [3], [3, 4, 5], [True, 4], [3, 6], [3, -1]])

@@ -4,8 +4,7 @@ range.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import lcm
@@ -30,7 +29,7 @@ from estimator.audit.prove import IdealFunction
 from estimator.errors import AuditError
 from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
-from tests.support.laws.coins import Path, exact_law, exact_paths
+from tests.support.laws.coins import exact_law, walk
 from tests.support.laws.delta_checks import hockey_stick
 from tests.support.laws.utilities import ASYMMETRIC
 from tests.support.mutants.audited import RIGHT_CHANNELS, WRONG_CHANNELS
@@ -79,22 +78,13 @@ def run(program: Program, bound: int, coins: Coins) -> int:
     return value  # type: ignore[return-value] # an integer or a draw
 
 
-def lengths_of(paths: Iterable[Path[int]]) -> dict[int, set[int]]:
-    """Return the numbers of coins of the paths to each outcome."""
-    lengths = defaultdict[int, set[int]](set)
-    for path in paths:
-        lengths[path.outcome].add(path.coins)
-    return dict(lengths)
-
-
 @settings(derandomize=True, max_examples=120, deadline=None)
 @given(programs, st.integers(1, 24))
 def test_whatever_is_done_with_a_draw_the_law_is_that_of_all_values_one_by_one(program: Program, bound: int) -> None:
     law = law_of(partial(run, program, bound), integer)
-    paths = list(exact_paths(lambda coins: int(run(program, bound, coins))))
-    assert law.chances == exact_law(lambda coins: int(run(program, bound, coins)))
-    assert law.coins == lengths_of(paths)
-    assert law.paths <= len(paths)
+    one_by_one = walk(lambda coins: int(run(program, bound, coins)))
+    assert (law.chances, law.coins) == (one_by_one.chances, one_by_one.coins)
+    assert law.paths <= one_by_one.paths
 
 
 def test_a_draw_that_is_not_used_has_one_path() -> None:

@@ -19,7 +19,7 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.catalogue import FEW_COUNTS
 from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
-from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.coins import ScriptedCoins, exact_law, walk
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck, law
 
 
@@ -60,7 +60,7 @@ def test_the_expected_point_of_a_count_is_its_place_to_one_part_in_2_to_the_64(m
         chances = encoded(count, answer, points)
         expected = sum((point * weight for point, weight in chances.items()), Fraction(0))
         assert 0 <= Fraction(answer, most) * (points - 1) - expected < Fraction(1, COIN_SCALE)
-        assert {path.coins for path in exact_paths(partial(count.encode, answer, points))} == {1}
+        assert walk(partial(count.encode, answer, points)).lengths == {1}
 
 
 @for_each("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8"])
@@ -79,10 +79,9 @@ def metric(domain: Count | Cross | Ordinal | Nearest, mechanism: str = "auto") -
 
 def test_a_report_of_a_count_has_the_law_of_its_input_with_as_many_coins_for_every_count() -> None:
     metric_of = metric(Count(Fraction(5), "distribution"), "k-ary-randomized-response")
-    for answer in range(6):
-        assert exact_law(partial(metric_of.perturb, answer)) == law(metric_of.channel, answer)
-    walked = [path for answer in range(6) for path in exact_paths(partial(metric_of.perturb, answer))]
-    assert len({path.coins for path in walked}) == 1
+    laws = [walk(partial(metric_of.perturb, answer)) for answer in range(6)]
+    assert [each.chances for each in laws] == [law(metric_of.channel, answer) for answer in range(6)]
+    assert len(set().union(*(each.lengths for each in laws))) == 1
 
 
 PAIRS = [
@@ -137,7 +136,6 @@ def test_a_report_of_a_vector_has_the_law_of_the_nearest_label_with_as_many_coin
     domain = Nearest(("a", "b", "c"), ((0, 0), (3, 1), (-2, 5)))
     of_vectors = metric(domain, mechanism)
     vectors = [[numerator / GRID for numerator in point] for point in ((0, 0), (1, 1), (2, 1), (-2, 4), (10**9, 0))]
-    for vector, nearest in zip(vectors, (0, 0, 1, 2, 1), strict=True):
-        assert exact_law(partial(of_vectors.perturb, vector)) == law(of_vectors.channel, nearest)
-    walked = [path for vector in vectors for path in exact_paths(partial(of_vectors.perturb, vector))]
-    assert len({path.coins for path in walked}) == 1
+    laws = [walk(partial(of_vectors.perturb, vector)) for vector in vectors]
+    assert [each.chances for each in laws] == [law(of_vectors.channel, nearest) for nearest in (0, 0, 1, 2, 1)]
+    assert len(set().union(*(each.lengths for each in laws))) == 1

@@ -17,14 +17,12 @@ from estimator.decoders import one_of
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 from tests.support.laws.bands import request
-from tests.support.laws.coins import Path, ScriptedCoins, exact_paths, law_of
+from tests.support.laws.coins import Law, ScriptedCoins, exact_law, walk
 
 CELLS = [(4,), (4, 6), (2, 3, 4)]
 SMALL = [Crosses.within(request(epsilon), cells) for epsilon, cells in product(("0.5", "4"), CELLS)]
 SMALL.append(Crosses.within(request("0.5"), (13, 4)))
 """The last one reports by a cyclic design where a symbol stands for several of 13 cells."""
-
-Law = dict[int, Fraction]
 
 
 def whole_inputs(channel: Crosses) -> list[tuple[int, ...]]:
@@ -32,17 +30,15 @@ def whole_inputs(channel: Crosses) -> list[tuple[int, ...]]:
 
 
 @cache
-def walked(channel: Crosses, given: tuple[int, ...]) -> tuple[list[Path[int]], Law]:
-    """Return every path of an input, and the law."""
-    paths = list(exact_paths(partial(channel.perturb, given)))
-    return paths, law_of(paths)
+def walked(channel: Crosses, given: tuple[int, ...]) -> Law[int]:
+    return walk(partial(channel.perturb, given))
 
 
-def laws_of(channel: Crosses) -> list[Law]:
-    return [walked(channel, given)[1] for given in whole_inputs(channel)]
+def laws_of(channel: Crosses) -> list[dict[int, Fraction]]:
+    return [walked(channel, given).chances for given in whole_inputs(channel)]
 
 
-def worst(laws: list[Law]) -> Fraction:
+def worst(laws: list[dict[int, Fraction]]) -> Fraction:
     """Return how many times likelier a symbol is for one input than for another, at most.
 
     A symbol that an input never gives counts as one of a chance of 10**-9.
@@ -51,7 +47,7 @@ def worst(laws: list[Law]) -> Fraction:
     return max(max(chances) / min(chances) for chances in by_symbol)
 
 
-def declared(channel: Crosses) -> list[Law]:
+def declared(channel: Crosses) -> list[dict[int, Fraction]]:
     """Each feature has an equal chance and its own channel; symbols stand one after the other."""
     laws = []
     for given in whole_inputs(channel):
@@ -79,12 +75,11 @@ def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_
 def test_the_feature_and_the_number_of_coins_do_not_depend_on_the_input(channel: Crosses) -> None:
     coin_counts: list[set[frozenset[int]]] = [set() for _ in channel.features]
     for given in whole_inputs(channel):
-        paths, law = walked(channel, given)
-        of_symbols = {(path.outcome, path.coins) for path in paths}
+        law = walked(channel, given)
         for feature, numbers in enumerate(coin_counts):
-            mine = {symbol for symbol in law if channel.feature_of(symbol)[0] == feature}
-            assert sum(law[symbol] for symbol in mine) == Fraction(1, channel.inputs)
-            numbers.add(frozenset(coins for symbol, coins in of_symbols if symbol in mine))
+            mine = {symbol for symbol in law.coins if channel.feature_of(symbol)[0] == feature}
+            assert sum(law.chances[symbol] for symbol in mine) == Fraction(1, channel.inputs)
+            numbers.add(frozenset().union(*(law.coins[symbol] for symbol in mine)))
     assert all(len(numbers) == 1 for numbers in coin_counts)
 
 
@@ -147,11 +142,10 @@ def test_no_numerator_is_certain() -> None:
 def test_one_of_several_metrics_has_the_law_of_crosses_of_two_cells_each(epsilon: str, metrics: int) -> None:
     channel, crosses = OneOf.within(request(epsilon), metrics), Crosses.within(request(epsilon), (2,) * metrics)
     for given in whole_inputs(crosses):
-        paths = list(exact_paths(partial(channel.perturb, given)))
-        symbols = range(channel.symbols)
-        assert law_of(paths) == {symbol: channel.probability(symbol, given) for symbol in symbols}
-        assert law_of(paths) == {symbol: crosses.probability(symbol, given) for symbol in symbols}
-        assert {path.coins for path in paths} == {2}
+        law, symbols = walk(partial(channel.perturb, given)), range(channel.symbols)
+        assert law.chances == {symbol: channel.probability(symbol, given) for symbol in symbols}
+        assert law.chances == {symbol: crosses.probability(symbol, given) for symbol in symbols}
+        assert law.lengths == {2}
     assert (channel.worst_ratio, channel.symbols) == (crosses.worst_ratio, crosses.symbols)
 
 
@@ -173,7 +167,7 @@ class SaysTheTruth(OneOf):
 def test_a_wrong_draw_of_a_metric_is_refused_and_has_no_epsilon(wrong: type[OneOf]) -> None:
     mutant = wrong.within(request("1"), 3)
     inputs = list(product((0, 1), repeat=3))
-    laws = [law_of(list(exact_paths(partial(mutant.perturb, given)))) for given in inputs]
+    laws = [exact_law(partial(mutant.perturb, given)) for given in inputs]
     assert laws != [{symbol: mutant.probability(symbol, given) for symbol in range(6)} for given in inputs]
     assert worst(laws) > mutant.worst_ratio
 

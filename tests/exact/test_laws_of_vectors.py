@@ -19,7 +19,7 @@ from client_sdk.protocol.mechanisms.rotated_axes import _SHARES, RotatedAxes, ha
 from client_sdk.protocol.vector import UNIT, lifted
 from tests.support.core.tables import for_each
 from tests.support.laws.bands import request
-from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.coins import ScriptedCoins, exact_law, walk
 
 D = 8
 VECTORS = [lifted(shape, D) for shape in ([0], [UNIT], [-UNIT], [1, 2, 3], [UNIT // 2] * 4, [-5, UNIT // 3, 7])]
@@ -85,7 +85,7 @@ def test_every_vector_takes_the_same_coins(channel: RotatedAxes) -> None:
         with ScriptedCoins([1, keep, 0, 0]) as coins:
             channel.perturb(vector, coins)
         assert coins.requests == expected
-    assert {path.coins for path in exact_paths(partial(channel.perturb, VECTORS[0]))} == {4}
+    assert walk(partial(channel.perturb, VECTORS[0])).lengths == {4}
 
 
 class ByValue(RotatedAxes):

@@ -5,9 +5,8 @@ of its decisions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -66,52 +65,53 @@ class ScriptedCoins:
         return self._left.pop(0)
 
 
-class Path(NamedTuple, Generic[T]):
-    """One possible course of the decisions of a procedure.
+class Law(NamedTuple, Generic[T]):
+    """The exact output distribution of a procedure.
 
     Attributes:
-        outcome: what the procedure returned.
-        weight: the exact probability of this course.
-        coins: the number of decisions.
+        chances: the probability of each outcome.
+        coins: the numbers of decisions of the paths to each outcome.
+        paths: the number of courses of decisions of positive weight.
 
     """
 
-    outcome: T
-    weight: Fraction
-    coins: int
+    chances: dict[T, Fraction]
+    coins: dict[T, set[int]]
+    paths: int
+
+    @property
+    def lengths(self) -> set[int]:
+        """The numbers of decisions of all paths."""
+        return set().union(*self.coins.values())
 
 
 class ExhaustiveCoins:
-    """Plays one path: the given choices first, then always the first possible outcome.
+    """Plays one path after another: the first possible outcome of each decision, then the next.
 
     It is the oracle for the product's own walk (`estimator.audit.paths`), and shares nothing with
     it: every draw is decided at once, value by value.
 
     Attributes:
+        count: the number of decisions so far.
         ways: the probability of the path is ``ways`` / ``total``. Integers are multiplied much
             faster than fractions, which are reduced each time.
         total: a product of what each decision had to choose from.
 
     """
 
-    __slots__ = ("_given", "_taken", "total", "ways")
+    __slots__ = ("_choices", "_options", "count", "total", "ways")
 
-    def __init__(self, choices: Sequence[int]) -> None:
-        self._given = choices
-        self._taken: list[tuple[int, int]] = []
-        self.ways = self.total = 1
-
-    @property
-    def count(self) -> int:
-        """The number of decisions so far."""
-        return len(self._taken)
+    def __init__(self) -> None:
+        self._choices: list[int] = []
+        self._options: list[int] = []
+        self._rewind()
 
     def bernoulli(self, numerator: int) -> bool:
         assert 0 <= numerator <= COIN_SCALE
-        possible = [outcome for outcome, ways in ((True, numerator), (False, COIN_SCALE - numerator)) if ways]
+        self.total *= COIN_SCALE
+        possible = (True, False) if 0 < numerator < COIN_SCALE else (numerator > 0,)
         outcome = possible[self._choose(len(possible))]
         self.ways *= numerator if outcome else COIN_SCALE - numerator
-        self.total *= COIN_SCALE
         return outcome
 
     def below(self, bound: int) -> int:
@@ -119,62 +119,54 @@ class ExhaustiveCoins:
         self.total *= bound
         return self._choose(bound)
 
-    def next_choices(self) -> list[int] | None:
-        """Return the choices of the path after this one, depth first, or none after the last."""
-        taken = self._taken
-        while taken and taken[-1][0] + 1 == taken[-1][1]:
-            taken = taken[:-1]
-        if not taken:
-            return None
-        return [choice for choice, _ in taken[:-1]] + [taken[-1][0] + 1]
+    def turn(self) -> bool:
+        """Turn to the next path, depth first; return whether there is one."""
+        choices, options = self._choices, self._options
+        del choices[self.count :], options[self.count :]
+        while choices and choices[-1] + 1 == options[-1]:
+            choices.pop()
+            options.pop()
+        self._rewind()
+        if not choices:
+            return False
+        choices[-1] += 1
+        return True
+
+    def _rewind(self) -> None:
+        self.count = 0
+        self.ways = self.total = 1
 
     def _choose(self, options: int) -> int:
-        taken, given = self._taken, self._given
-        index = len(taken)
-        choice = given[index] if index < len(given) else 0
-        taken.append((choice, options))
-        return choice
+        index = self.count
+        self.count = index + 1
+        if index < len(self._choices):
+            assert self._options[index] == options, "it behaves differently with the same coins"
+            return self._choices[index]
+        self._choices.append(0)
+        self._options.append(options)
+        return 0
 
 
-def exact_paths(procedure: Callable[[Coins], T]) -> Iterator[Path[T]]:
-    """Yield every path of positive weight of a procedure that takes coins."""
-    choices: list[int] | None = []
-    fraction = cache(Fraction)  # many paths are equally likely, and reducing takes as long as a path
-    while choices is not None:
-        coins = ExhaustiveCoins(choices)
-        outcome = procedure(coins)
-        yield Path(outcome, fraction(coins.ways, coins.total), coins.count)
-        choices = coins.next_choices()
-
-
-def law_of(paths: Sequence[Path[T]]) -> dict[T, Fraction]:
-    """Return the output distribution of a procedure, summed over its paths."""
-    ways: defaultdict[tuple[T, int], int] = defaultdict(int)
-    for path in paths:
-        ways[path.outcome, path.weight.denominator] += path.weight.numerator
-    return _added_up(ways)
+def walk(procedure: Callable[[Coins], T]) -> Law[T]:
+    """Return the exact law of a procedure that takes coins, summed over its paths."""
+    ways: defaultdict[tuple[T, int, int], int] = defaultdict(int)
+    played, paths = ExhaustiveCoins(), 0
+    while not paths or played.turn():
+        outcome = procedure(played)
+        ways[outcome, played.total, played.count] += played.ways
+        paths += 1
+    chances, coins = defaultdict[T, Fraction](Fraction), defaultdict[T, set[int]](set)
+    for (outcome, total, count), number in ways.items():
+        chances[outcome] += Fraction(number, total)
+        coins[outcome].add(count)
+    return Law(dict(chances), dict(coins), paths)
 
 
 def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
     """Return the exact output distribution of a procedure that takes coins, for example a channel's
     ``perturb``.
     """
-    ways: defaultdict[tuple[T, int], int] = defaultdict(int)
-    choices: list[int] | None = []
-    while choices is not None:
-        coins = ExhaustiveCoins(choices)
-        outcome = procedure(coins)
-        ways[outcome, coins.total] += coins.ways
-        choices = coins.next_choices()
-    return _added_up(ways)
-
-
-def _added_up(ways: dict[tuple[T, int], int]) -> dict[T, Fraction]:
-    """Return the law of outcomes whose ways were counted denominator by denominator."""
-    law: defaultdict[T, Fraction] = defaultdict(Fraction)
-    for (outcome, total), number in ways.items():
-        law[outcome] += Fraction(number, total)
-    return dict(law)
+    return walk(procedure).chances
 
 
 class SteadyCoins:

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import NANOS
-from tests.support.laws.coins import Path, exact_law, exact_paths, law_of
+from tests.support.laws.coins import Law, exact_law, walk
 from tests.support.laws.series import ln_bounds
 from tests.support.mutants.rounding import Rounding
 
@@ -38,23 +38,17 @@ class Subject:
 Check = Callable[[Subject], None]
 
 
-_walked: dict[tuple[Channel, int], tuple[tuple[Path[int], ...], dict[int, Fraction]]] = {}
-
-
-def walk(channel: Channel, value: int) -> tuple[tuple[Path[int], ...], dict[int, Fraction]]:
-    """Return every path of a channel's perturbation of an input, and the law. Channels are frozen,
-    so each is walked once.
+@cache
+def walked(channel: Channel, value: int) -> Law[int]:
+    """Return the exact law of a channel's perturbation of an input. Channels are frozen, so each is
+    walked once.
     """
-    key = (channel, value)
-    if key not in _walked:
-        paths = tuple(exact_paths(partial(channel.perturb, value)))
-        _walked[key] = (paths, law_of(paths))
-    return _walked[key]
+    return walk(partial(channel.perturb, value))
 
 
 def law(channel: Channel, value: int) -> dict[int, Fraction]:
-    """Return the exact law of a channel's perturbation of an input."""
-    return walk(channel, value)[1]
+    """Return the probabilities of the symbols of an input."""
+    return walked(channel, value).chances
 
 
 def law_is_as_declared(subject: Subject) -> None:
@@ -97,8 +91,8 @@ def coins_are_as_many_on_every_path_to_a_symbol(subject: Subject) -> None:
     channel = subject.channel
     counts = defaultdict[int, set[int]](set)
     for value in range(channel.inputs):
-        for path in walk(channel, value)[0]:
-            counts[path.outcome].add(path.coins)
+        for symbol, lengths in walked(channel, value).coins.items():
+            counts[symbol] |= lengths
     assert {len(lengths) for lengths in counts.values()} == {1}, f"the number of coins tells something: {counts}"
 
 
@@ -143,8 +137,7 @@ def rounding_is_certain_at_the_points(rounding: Rounding, points: int) -> None:
 
 def rounding_tosses_one_coin(rounding: Rounding, points: int) -> None:
     for position in positions(points):
-        walked = exact_paths(partial(rounding, position, points))
-        assert {path.coins for path in walked} == {1}
+        assert walk(partial(rounding, position, points)).lengths == {1}
 
 
 ROUNDING_CHECKS: tuple[RoundingCheck, ...] = (

@@ -17,7 +17,7 @@ from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.text import Text
 from tests.support.laws.bands import request
-from tests.support.laws.coins import Path, exact_paths, law_of
+from tests.support.laws.coins import Law, walk
 
 Report = Callable[[Metric, object, Coins], int]
 """How an answer becomes a symbol."""
@@ -64,7 +64,7 @@ class TextSubject:
         return self.metric.channel
 
     def law(self, text: str) -> dict[int, Fraction]:
-        law = law_of(_paths(self, text))
+        law = _walked(self, text).chances
         return {symbol: law.get(symbol, Fraction(0)) for symbol in range(self.channel.symbols)} | law
 
 
@@ -78,9 +78,8 @@ TextCheck = Callable[[TextSubject], None]
 
 
 @cache
-def _paths(subject: TextSubject, text: str) -> tuple[Path[int], ...]:
-    """Return every path of a report; each is walked once."""
-    return tuple(exact_paths(partial(subject.report, subject.metric, text)))
+def _walked(subject: TextSubject, text: str) -> Law[int]:
+    return walk(partial(subject.report, subject.metric, text))
 
 
 def law_is_that_of_a_geometry_in_each_group(subject: TextSubject) -> None:
@@ -108,8 +107,7 @@ def epsilon_is_that_of_the_channel(subject: TextSubject) -> None:
 
 
 def every_text_takes_the_same_coins(subject: TextSubject) -> None:
-    paths = [path for text in TEXTS for path in _paths(subject, text)]
-    assert len({path.coins for path in paths}) == 1
+    assert len(set().union(*(_walked(subject, text).lengths for text in TEXTS))) == 1
 
 
 TEXT_CHECKS: list[TextCheck] = [
