@@ -55,6 +55,7 @@ PARTS = (0.0, 0.01, 0.3, 0.77, 0.999)
 """The epsilons that are tried, as parts of the local epsilon."""
 
 
+@cache
 def exact_delta(reports: int, local_epsilon: float, epsilon: float) -> Fraction:
     """Return the divergence of the worst channel of an epsilon, by the blanket's formula."""
     with localcontext() as context:
@@ -70,22 +71,24 @@ def exact_delta(reports: int, local_epsilon: float, epsilon: float) -> Fraction:
 
 
 def blanket_divergence(reports: int, symbols: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
-    """Return E max(0, W_1 + ... + W_n) / n.
+    """Return E max(0, W_1 + ... + W_n) / n, in integers: in parts of common denominators.
 
     Args:
         reports: n.
         symbols: of the blanket, each with its probability and its W; what is left of 1 adds 0.
 
     """
-    law = {Fraction(0): Fraction(1)}
-    single = [*symbols, (1 - sum(weight for weight, _ in symbols), Fraction(0))]
+    whole, unit = (lcm(*(number.denominator for number in numbers)) for numbers in zip(*symbols, strict=True))
+    single = [(int(weight * whole), int(value * unit)) for weight, value in symbols]
+    single.append((whole - sum(weight for weight, _ in single), 0))
+    law = {0: 1}
     for _ in range(reports):
-        longer: dict[Fraction, Fraction] = {}
+        longer: dict[int, int] = {}
         for total, chance in law.items():
             for weight, value in single:
-                longer[total + value] = longer.get(total + value, Fraction(0)) + chance * weight
+                longer[total + value] = longer.get(total + value, 0) + chance * weight
         law = longer
-    return sum((total * chance for total, chance in law.items() if total > 0), Fraction(0)) / reports
+    return Fraction(sum(total * chance for total, chance in law.items() if total > 0), unit * whole**reports * reports)
 
 
 def pair_divergence(channel: Channel, reports: int, epsilon: float, pair: tuple[int, int]) -> Fraction:
@@ -125,6 +128,7 @@ def check_tails(reports: int, local_epsilon: float) -> None:
             assert exact <= bound <= exact + 2 * Fraction(tail) + Fraction(1, 2**39)
 
 
+@cache
 def exp(epsilon: float) -> Fraction:
     with localcontext() as context:
         context.prec = DIGITS
@@ -166,8 +170,9 @@ def tally_law(channel: Channel, answers: tuple[int, ...]) -> Law:
 def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
     """Return the hockey-stick divergence of two laws."""
     factor = exp(epsilon)
-    excess = (factor.denominator * weight - factor.numerator * second.get(tally, 0) for tally, weight in first.items())
-    return Fraction(sum(max(0, part) for part in excess), factor.denominator * sum(first.values()))
+    odds, unit, of_second = factor.numerator, factor.denominator, second.get
+    excess = (unit * weight - odds * of_second(tally, 0) for tally, weight in first.items())
+    return Fraction(sum(part for part in excess if part > 0), unit * sum(first.values()))
 
 
 def neighbors(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -180,6 +185,7 @@ def neighbors(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...],
                 yield (first, *others), (second, *others)
 
 
+@cache
 def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction:
     """Return the largest divergence of the tallies of neighbors."""
     pairs = neighbors(channel, reports)
