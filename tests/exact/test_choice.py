@@ -112,7 +112,7 @@ def test_a_geometry_grows_to_hold_all_values() -> None:
 @for_each("epsilon", EPSILONS)
 def test_the_best_subset_size_is_the_minimum_over_all_sizes(epsilon: Fraction) -> None:
     odds = exp_floor(epsilon)
-    for inputs in range(2, 65):
+    for inputs in (*range(2, 21), 33, 47, 64):
         variances = {size: designs.subset_variance(inputs, size, odds) for size in range(1, inputs)}
         assert variances[designs.best_subset_size(inputs, odds)] == min(variances.values())
 

@@ -15,7 +15,7 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.laws.declared_law import PerturbsOtherwise
 
-REPLAYED = 2**14
+REPLAYED = 2**12
 """A total whose draws are replayed individually; weights this coarse still reach 0.999 of
 e**epsilon.
 """
