@@ -52,8 +52,8 @@ class Subject:
     report: Report
 
     def sets(self) -> list[tuple[int, ...]]:
-        """Return all padded sets; if they have four elements, every fourth one."""
-        every = 4 if self.channel.drawn == 4 else 1
+        """Return all padded sets of two elements, every third one of three and seventh of four."""
+        every = {2: 1, 3: 3, 4: 7}[self.channel.drawn]
         return list(combinations(range(self.channel.inputs), self.channel.drawn))[::every]
 
 

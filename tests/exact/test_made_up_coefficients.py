@@ -103,34 +103,27 @@ def honest_mean() -> Floats:
 
 
 @cache
-def slope(coefficient: int) -> Floats:
-    """Return the direction of the vectors that raises a coefficient of the honest tally most.
+def slopes() -> Floats:
+    """Return the direction of the vectors that raises each coefficient of the honest tally most.
 
-    Its shape is (dimension,).
+    Its shape is (coefficients, dimension).
     """
     assert isinstance(METRIC.kind, Model)
-    length, step, noise = METRIC.kind.length, 1e-4, honest_model().pair_noise
-    mean = honest_mean()
-    slopes = np.zeros(channel().dimension)
-    for place in range(length):
-        moved = [
-            Ridge.from_covariances(
-                Covariances.from_moments(
-                    Moments.from_vectors(mean + side * step * (np.arange(length) == place), INPUTS)
-                ),
-                noise,
-            )
-            for side in (-1, 1)
-        ]
-        slopes[place] = moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient]
-    return slopes
+    steps, noise = 1e-4 * np.eye(METRIC.kind.length), honest_model().pair_noise
+    below, above = ([coefficients_at(honest_mean() + side * step, noise) for step in steps] for side in (-1, 1))
+    beyond = np.zeros((INPUTS, channel().dimension - len(steps)))
+    return np.concatenate([(np.array(above) - np.array(below)).T, beyond], axis=1)
+
+
+def coefficients_at(mean: Floats, noise: float) -> Floats:
+    return Ridge.from_covariances(Covariances.from_moments(Moments.from_vectors(mean, INPUTS)), noise).coefficients
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("fraction", [0.001, 0.05])
 def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> None:
     number, reached, generator = round(HONEST * fraction / (1 - fraction)), 0.0, np.random.default_rng(3)
-    directions = [slope(0), -slope(0), slope(3), generator.normal(size=channel().dimension)]
+    directions = [slopes()[0], -slopes()[0], slopes()[3], generator.normal(size=channel().dimension)]
     for direction in directions:
         counts = honest() + liars(direction, number)
         model, said = model_of(counts), ANALYSIS.fakes(tally_of(counts), number / counts.sum())
@@ -168,11 +161,10 @@ def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(
     mean, noise, reached = honest_mean(), model.pair_noise, 0.0
     said = coefficient_move(model.moments, model.ridge(), noise, length)
     before = coefficients(model, noise)
-    steps = [sign * slope(each)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
+    steps = [sign * slope[: len(mean)] for slope in slopes() for sign in (-1, 1)]
     steps += list(generator.normal(size=(200, len(mean))))
     for step in steps:
-        moments = Moments.from_vectors(mean + length * step / np.linalg.norm(step), INPUTS)
-        after = Ridge.from_covariances(Covariances.from_moments(moments), noise).coefficients
+        after = coefficients_at(mean + length * step / np.linalg.norm(step), noise)
         reached = max(reached, float(np.linalg.norm(after - before)) / said)
     assert reached <= 1
     if length < 0.01:

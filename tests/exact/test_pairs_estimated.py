@@ -67,10 +67,19 @@ def test_the_size_has_at_least_the_floor_and_at_most_the_planned_variance(most: 
     metric = metric_of(most)
     analysis = analysis_of(metric)
     assert isinstance(analysis, MembersInPairs)
-    contrast = analysis.contrast_by(analysis.inverse)
+    contrast, channel = analysis.contrast_by(analysis.inverse), metric.channel
+    assert isinstance(channel, PairGeometry)
+    contains = np.array(
+        [[channel.contains(symbol, each) for each in range(channel.inputs)] for symbol in range(channel.symbols)]
+    )
+    of_inside: dict[int, float] = {}  # a block's probability depends on how many elements are in it
     for answer in (each for size in range(most + 1) for each in combinations(VALUES, size)):
-        (padded,) = metric.kind.law(answer, metric.channel.inputs)
-        law = np.array([float(metric.channel.probability(symbol, padded)) for symbol in range(metric.channel.symbols)])
+        (padded,) = metric.kind.law(answer, channel.inputs)
+        inside = contains[:, list(padded)].sum(axis=1).tolist()
+        for symbol, number in enumerate(inside):
+            if number not in of_inside:
+                of_inside[number] = float(channel.probability(symbol, padded))
+        law = np.array([of_inside[number] for number in inside])
         mean = float(law @ contrast.scores)
         assert round(mean * most, 9) == len(answer)
         variance = float(law @ (contrast.scores - mean) ** 2)

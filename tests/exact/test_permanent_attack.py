@@ -22,7 +22,7 @@ from tests.support.laws.permanents import answer_of, asking, channel_of
 from tests.support.laws.sampling import Decision, accepts, decision
 
 REPORTS = 10_000
-ADVANTAGE = 0.08
+ADVANTAGE = 0.12
 """By how much an attack must succeed more often than allowed before a procedure is refused."""
 
 Tally = NDArray[np.int64]

@@ -57,8 +57,8 @@ UNIT = Number(Fraction(0), Fraction(1), "distribution")
 COUNTS = Count(Fraction(POINTS - 1), "distribution")
 CHANNELS: dict[str, Channel] = {
     f"{mechanism.__name__} {epsilon}": mechanism.within(requested(epsilon), POINTS)
-    for mechanism in (SquareWave, Laplace, Hierarchical)
-    for epsilon in ("0.5", "1", "4", "8")
+    for mechanism, epsilons in ((SquareWave, "148"), (Laplace, "14"), (Hierarchical, "18"))
+    for epsilon in epsilons
 }
 BY_NAME = for_each("name", CHANNELS)
 BY_REFERENCE = for_each("reference", range(len(REFERENCES)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from client_sdk.protocol import Channel
 
@@ -15,10 +16,15 @@ Law = dict[Fraction, Fraction]
 def law_of(channel: Channel, first: int, second: int) -> Law:
     """Return how the ratio of a report's probabilities is distributed for a pair of inputs."""
     law: Law = {}
-    for symbol in range(channel.symbols):
-        first_chance, second_chance = (channel.probability(symbol, given) for given in (first, second))
-        law[first_chance / second_chance] = law.get(first_chance / second_chance, Fraction(0)) + first_chance
+    for chance, other in zip(chances(channel, first), chances(channel, second), strict=True):
+        law[chance / other] = law.get(chance / other, Fraction(0)) + chance
     return law
+
+
+@lru_cache(maxsize=64)
+def chances(channel: Channel, given: int) -> tuple[Fraction, ...]:
+    """Return the probability of each symbol for an input."""
+    return tuple(channel.probability(symbol, given) for symbol in range(channel.symbols))
 
 
 def composed(laws: Sequence[Law]) -> Law:
