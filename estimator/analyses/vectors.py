@@ -112,9 +112,29 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
     for step in range(ROUNDS):
         turned = hadamard(turned * signs_of(channel, distinct, step)[at])
     turned = turned + offsets_of(channel, distinct)[at]
-    places = np.argsort(-np.abs(turned), axis=1, kind="stable")[:, : channel.favoured]
+    places = largest(turned, channel.favoured)
     favoured: Counts = 2 * places + (np.take_along_axis(turned, places, axis=1) < 0)
     return favoured
+
+
+def largest(turned: Floats, number: int) -> Counts:
+    """Return the places of the largest coordinates in absolute value, shape (vectors, number).
+
+    The largest comes first, and of equal ones the one with the lowest index. Only a few of many
+    coordinates are sorted, unless the last of them is equal to a coordinate that is left out.
+
+    >>> largest(np.array([[1.0, -3.0, 0.0, 2.0, 2.0]]), 2).tolist()
+    [[1, 3]]
+    """
+    sizes = -np.abs(turned)
+    if number < turned.shape[1]:
+        parted = np.argpartition(sizes, number, axis=1)
+        places = np.sort(parted[:, :number], axis=1)
+        chosen, next_one = (np.take_along_axis(sizes, at, axis=1) for at in (places, parted[:, number : number + 1]))
+        if (chosen < next_one).all():
+            order = np.argsort(chosen, axis=1, kind="stable")
+            return np.take_along_axis(places, order, axis=1)
+    return np.argsort(sizes, axis=1, kind="stable")[:, :number]
 
 
 MADE_UP: Final = 1e-6

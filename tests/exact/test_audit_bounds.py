@@ -10,7 +10,7 @@ from estimator.audit.attack import LEAST_OBSERVATIONS, detectable, level_of, low
 from tests.support.core.tables import for_each
 
 LEVELS = (1e-2, 1e-6, level_of(1000))
-N = (1, 7, 60, 500, 12_000)
+N = (1, 7, 60, 500, 3000)
 
 
 def log_probability(count: int, n: int, truth: float) -> float:

@@ -64,7 +64,9 @@ def test_a_scale_obeys_every_law(epsilon: str) -> None:
         obeys_its_laws(channel, request_of(epsilon).odds)
 
 
-@for_each("name, epsilon", [pair for pair in product(TABLES, EPSILONS) if pair != ("one value useful to all", "20")])
+@for_each(
+    "name, epsilon", [pair for pair in product(TABLES, EPSILONS[1::2]) if pair != ("one value useful to all", "20")]
+)
 def test_a_table_of_utilities_obeys_every_law(name: str, epsilon: str) -> None:
     obeys_its_laws(Exponential.within(request_of(epsilon), TABLES[name]), request_of(epsilon).odds)
 

@@ -27,7 +27,7 @@ from tests.support.core.tables import for_each
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.laws.bands import REPLAYED, request
 
-EPSILONS = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 8.1, 8.5, 9.0, 10.0, 11.0, 12.0, 14.0, 16.0, 18.0, 20.0]
+EPSILONS = [0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 8.1, 9.0, 11.0, 14.0, 20.0]
 LOST = 0.035
 """A loss of coverage that must be detected."""
 

@@ -16,7 +16,7 @@ from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, offsets, rotated, shifted
 from client_sdk.protocol.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of
-from estimator.analyses.vectors import Vectors, linear_estimate, sampled_tally
+from estimator.analyses.vectors import Vectors, largest, linear_estimate, sampled_tally
 from estimator.decoders.rotated_axes import (
     block_reports,
     block_sums,
@@ -101,6 +101,14 @@ def test_the_sampler_obeys_the_law_of_devices_together_and_one_by_one(copies: in
     tally = sampled_tally(channel, vectors, counts, np.random.default_rng(3))
     law = np.array([float(channel.probability(symbol, vector)) for symbol in range(channel.symbols)])
     assert ((tally - devices * law) ** 2 / (devices * law)).sum() < 70  # chi-square of 31 d.f.: 1 in 15,000
+
+
+@for_each("number", [1, 6, 63, 64])
+def test_the_largest_coordinates_are_the_first_of_all_sorted_ones(number: int) -> None:
+    generator = np.random.default_rng(9)
+    for turned in (generator.normal(size=(50, 64)), np.rint(generator.normal(size=(50, 64)))):
+        sorted_out = np.argsort(-np.abs(turned), axis=1, kind="stable")
+        assert (largest(turned, number) == sorted_out[:, :number]).all()
 
 
 def test_blocks_hold_every_report_once() -> None:

@@ -18,7 +18,7 @@ from tests.support.simulation.world import World, live
 STEPS = 400
 """Some seventy days of three devices."""
 
-CORPUS = range(8)
+CORPUS = range(6)
 MANY = range(1000, 1050)
 PAGE = 40
 
