@@ -121,7 +121,7 @@ def test_a_draw_of_2_to_the_64_is_walked_by_as_many_ranges_as_there_are_symbols(
 @for_each("name", [*RIGHT_CHANNELS, *WRONG_CHANNELS])
 def test_every_right_and_wrong_mechanism_has_the_law_that_the_tests_enumerate(name: str) -> None:
     channel = (RIGHT_CHANNELS | WRONG_CHANNELS)[name]
-    for value in range(channel.inputs):
+    for value in sorted({0, 1, channel.inputs // 2, channel.inputs - 1}):
         walked = law_of(partial(channel.perturb, value), integer)
         assert walked.chances == exact_law(partial(channel.perturb, value))
 

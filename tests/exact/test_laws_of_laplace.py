@@ -29,7 +29,7 @@ from tests.support.laws.law_checks import (
 from tests.support.laws.noise import ends_of_noise, truncated_geometric
 from tests.support.mutants.noise import of_laplace
 
-EPSILONS = ["0.000001", "0.01", "0.25", "0.5", "1", "2", "4", "8", "12", "20"]
+EPSILONS = ["0.000001", "0.25", "1", "4", "8", "20"]
 SMALL = {
     (points, text): Laplace.within(request(text), points, REPLAYED)
     for points, text in ((2, "0.5"), (2, "2"), (3, "1"), (4, "0.25"), (5, "2"), (7, "1"))

@@ -173,7 +173,7 @@ def test_the_worst_variance_is_within_1_percent_of_every_unbiased_channel_with_s
 
 @pytest.mark.parametrize(
     ("epsilon", "symbols", "width", "most"),
-    [(4.7, 64, 14, 1.01), (6.2, 128, 20, 1.01), (7.35, 224, 23, 1.007), (8, 224, 19, 1.007)],
+    [(4.7, 64, 14, 1.01), (6.2, 128, 20, 1.01), (8, 224, 19, 1.007)],
 )
 def test_little_is_lost_between_tables_of_large_epsilons(epsilon: float, symbols: int, width: int, most: float) -> None:
     """The best band of a number of symbols is within .5% of the linear program.
