@@ -72,6 +72,15 @@ def test_every_mechanism_declares_and_uses_the_epsilon_that_was_asked_for(epsilo
         noise_is_within_the_request_and_not_wasted(Subject(channel, request(epsilon).odds))
 
 
+@for_each("epsilon", WALKED)
+def test_no_symbol_is_likelier_than_e_to_the_declared_epsilon_times_that_of_another_input(epsilon: str) -> None:
+    for channel in channels(epsilon):
+        laws = [law(channel, value) for value in range(channel.inputs)]
+        for symbol in range(channel.symbols):
+            chances = [chances_of[symbol] for chances_of in laws]
+            assert max(chances) <= channel.worst_ratio * min(chances)
+
+
 def test_ln_3_on_a_boolean_keeps_with_probability_exactly_three_quarters() -> None:
     channel = RandomizedResponse.within(request("ln 3"))
     assert law(channel, 1) == {1: Fraction(3, 4), 0: Fraction(1, 4)}
