@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -252,6 +253,29 @@ def in_child(work: Callable[[], object]) -> str:
         text = pipe.read()
     os.waitpid(pid, 0)
     return text
+
+
+def run_without_room(main: Callable[[], object], *, buffered: bool) -> str:
+    """Run a command in a forked child whose stdout has no room; return exit status and stderr.
+
+    At the end, stdout is flushed as by an interpreter that exits.
+    """
+
+    def work() -> str:
+        sys.stderr = said = io.StringIO()
+        full = io.FileIO("/dev/full", "w")
+        sys.stdout = (
+            io.TextIOWrapper(io.BufferedWriter(full)) if buffered else io.TextIOWrapper(full, write_through=True)
+        )  # type: ignore[arg-type] # as CPython does with -u
+        status: object = 0
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+        sys.stdout.flush()
+        return f"{status}\n{said.getvalue()}"
+
+    return in_child(work)
 
 
 class Obstacle:

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,6 +24,7 @@ from estimator.commands.cli import command
 from estimator.commands.printing import skipped_lines
 from estimator.fetch import Fetched
 from estimator.results.report import Skipped
+from tests.support.devices.clients import run_without_room
 from tests.support.estimates.documents import listed, only
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 
@@ -56,6 +58,13 @@ def _run(*arguments: object, token: str | None = None) -> Result:
 
 def _archive(folder: Path, *arguments: object) -> Result:
     return CliRunner().invoke(command, ["archive", str(folder), *map(str, arguments)])
+
+
+def _run_in_shell(redirection: str, *words: object) -> tuple[int, str]:
+    """Run a real process with a shell's redirection; return its exit status and stderr."""
+    line = f"{sys.executable} -m estimator report {' '.join(map(str, words))} {redirection}"
+    ended = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)  # noqa: S602 only a shell closes stdout
+    return ended.returncode, "\n".join(line for line in ended.stderr.splitlines() if not line.startswith("skipped "))
 
 
 def _refuse_constant(text: str) -> NoReturn:
@@ -168,16 +177,9 @@ def test_an_archive_never_replaces_what_it_reads(registry: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_tallies_on_standard_input_are_not_replaced_either(registry: Path, tallies: Path) -> None:
-    words = [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", "-"]
-    with tallies.open("rb") as stdin:
-        refused = subprocess.run(
-            [*words, "--format", "html", "--output", str(tallies)],
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert (refused.returncode, "is an input" in refused.stderr) == (2, True)
+    words = ("--registry", registry, "--tallies", "-", "--format", "html", "--output", tallies)
+    status, said = _run_in_shell(f"<{tallies}", *words)
+    assert (status, "is an input" in said) == (2, True)
     assert tallies.read_bytes() == SOUND
 
 
@@ -445,31 +447,34 @@ def test_the_command_runs_where_nothing_is_missing(
     assert "report" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("form", "unbuffered"), [("table", "1"), ("json", ""), ("--help", "1")])
-def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, registry: Path, tallies: Path) -> None:
-    words = ["--help"] if form == "--help" else ["--registry", registry, "--tallies", tallies, "--format", form]
-    with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "estimator", "report", *words],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
-        )
-    said = [line for line in ended.stderr.splitlines() if not line.startswith("skipped ")]
-    assert (ended.returncode, said) == (
-        1,
-        ["Error: the output cannot be written: No space left on device; redirect it to another place"],
-    )
+NO_ROOM = "Error: the output cannot be written: No space left on device; redirect it to another place"
+CLOSED = "Error: standard output is closed; redirect it to a file or a program"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_a_closed_stdout_is_said_instead_of_a_result_that_nobody_gets(form: str, registry: Path, tallies: Path) -> None:
-    words = f"report --registry {registry} --tallies {tallies} --format {form}"
-    closed = f"{sys.executable} -m estimator {words} >&-"
-    ended = subprocess.run(closed, shell=True, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S602 only a shell closes it
-    said = [line for line in ended.stderr.splitlines() if not line.startswith("skipped ")]
-    assert (ended.returncode, said) == (1, ["Error: standard output is closed; redirect it to a file or a program"])
+@pytest.mark.parametrize(("redirection", "said"), [(">/dev/full", NO_ROOM), (">&-", CLOSED)])
+def test_output_that_cannot_be_written_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, registry: Path, tallies: Path, redirection: str, said: str
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "")
+    form = "json" if said == NO_ROOM else "table"
+    words = ("--registry", registry, "--tallies", tallies, "--format", form)
+    assert _run_in_shell(redirection, *words) == (1, said)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("form", ["table", "--help"])
+def test_output_that_finds_no_room_is_noticed_at_once(form: str, registry: Path, tallies: Path) -> None:
+    words = ["--help"] if form == "--help" else ["--registry", str(registry), "--tallies", str(tallies)]
+    status, *said = run_without_room(partial(command, ["report", *words]), buffered=False).splitlines()
+    assert (status, [line for line in said if not line.startswith("skipped ")]) == ("1", [NO_ROOM])
+
+
+def test_json_finds_a_closed_stdout_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], registry: Path, tallies: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    words = ["report", "--registry", str(registry), "--tallies", str(tallies), "--format", "json"]
+    with pytest.raises(SystemExit) as ended:
+        command(words)
+    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1]) == (1, CLOSED)
