@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -252,6 +253,7 @@ class Continuations:
     ended: NDArray[np.bool_]
 
     @classmethod
+    @lru_cache(maxsize=256)
     def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
         """Return the patterns of ``step`` bits that can follow a prefix.
 

@@ -11,6 +11,7 @@ variance exceeds the minimum by at most 0.5%.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -33,6 +34,9 @@ much precision as losing 200 of 40,000 devices."""
 FEW_COUNTS = 32
 """The largest number of possible counts that ``auto`` treats as categories, with unbiased shares.
 For more counts, ``auto`` selects a mechanism for ranges of numbers."""
+
+CACHED = 64
+"""The number of channels that are kept: the releases of a registry mostly request the same ones."""
 
 
 class ChannelRequest(NamedTuple):
@@ -219,7 +223,13 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is not a mechanism; the mechanisms are: {', '.join(NAMES)}")
-    request = ChannelRequest(kind, epsilon, has_no_answer, delta, utility)
+    rows = None if utility is None else tuple(map(tuple, utility))
+    return _channel_for(ChannelRequest(kind, epsilon, has_no_answer, delta, rows), mechanism, permanent)
+
+
+@lru_cache(maxsize=CACHED)
+def _channel_for(request: ChannelRequest, mechanism: str, permanent: RequestedEpsilon | None) -> Channel:
+    kind, epsilon = request.kind, request.epsilon
     chosen = MECHANISMS[_automatic(request, is_permanent=permanent is not None) if mechanism == AUTO else mechanism]
     _check(chosen, request)
     channel = _of_sets(chosen, request) if kind.drawn and chosen.shape == "labels" else chosen.build(request)

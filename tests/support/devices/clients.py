@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +90,15 @@ expires = 2026-11-19
 """
 
 
+@lru_cache(maxsize=256)
 def registry(text: str = REGISTRY) -> Registry:
-    """Return a registry, by default that of the tests."""
+    """Return a registry, by default that of the tests. It is immutable, and read once."""
     return Registry.parse(text)
 
 
 def many(metrics: int) -> Registry:
     """Return the registry of `many_text`."""
-    return Registry.parse(many_text(metrics))
+    return registry(many_text(metrics))
 
 
 def many_text(metrics: int) -> str:
@@ -122,7 +124,7 @@ def ask(metrics: str, budget: str = "") -> Registry:
     for table in metrics.split("[metric.")[1:]:
         epsilon = "" if "\nepsilon = " in table else "\nepsilon = 1"
         tables.append(f'[metric.{table.rstrip()}\npurpose = "Is it used?"{epsilon}\n')
-    return Registry.parse("\n".join(head) + "".join(tables))
+    return registry("\n".join(head) + "".join(tables))
 
 
 FILLED = ask(

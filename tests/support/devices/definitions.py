@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import pytest
@@ -107,12 +108,15 @@ def registry_text(**metrics: Mapping[str, Field]) -> str:
 
 def metric_of(fields: dict[str, Field], **changes: Field) -> Metric:
     """Return the metric of a definition, with some keys changed."""
-    return Registry.parse(registry_text(m=fields | changes)).metric("m")
+    return _registry(registry_text(m=fields | changes)).metric("m")
 
 
 def parsed(**metrics: Mapping[str, Field]) -> dict[str, Metric]:
     """Return the metrics of a registry."""
-    return dict(Registry.parse(registry_text(**metrics)).metrics)
+    return dict(_registry(registry_text(**metrics)).metrics)
+
+
+_registry = lru_cache(maxsize=256)(Registry.parse)
 
 
 def mistakes(**metrics: Mapping[str, Field]) -> dict[str, str]:

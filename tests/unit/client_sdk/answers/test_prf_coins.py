@@ -141,7 +141,7 @@ def first_bit(secret: bytes, labels: Labels) -> int:
 
 def agrees_too_often(bit: Bit, which: int) -> bool:
     """Whether the first coins of neighbors agree more often than unrelated coins."""
-    decided = decision(0.5, 0.55)
+    decided = decision(0.5, 0.6)
     pairs = [neighbors(number)[which] for number in range(decided.draws)]
     agreements = sum(bit(secret, labels) == bit(other, others) for secret, labels, other, others in pairs)
     return not accepts(decided, 0.5, agreements)

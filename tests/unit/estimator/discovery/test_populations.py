@@ -22,7 +22,7 @@ CELLS = 2**13
 LONGEST = 8
 DEVICES = 200_000
 FEW_DEVICES = 2_000
-RUNS = 20
+RUNS = 12
 CHANCE = 1e-3
 """A number of failures that is less likely than this refutes a promise.
 
