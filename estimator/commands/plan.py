@@ -26,7 +26,7 @@ from estimator.commands.options import REGISTRY, Day, NumberRange, WholeRange, e
 from estimator.commands.printing import put, put_document
 from estimator.errors import metric_named
 from estimator.plan.allocation import allocate
-from estimator.plan.paid_windows import ceiling_notes
+from estimator.plan.paid_windows import ceiling_notes, exhaustions
 from estimator.plan.plan import DELTA, PlanRequest, make_plan, too_much, unseen, year_words
 from estimator.plan.record import as_yaml, deployment_record, left_out
 from estimator.plan.regressions import regressions, remarks
@@ -319,7 +319,11 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(new, day))
-    for note in (*limits.remarks(new, day), *ceiling_notes(new, day), *([] if population else [NO_POPULATION])):
+    for note in (
+        *limits.remarks(new, day),
+        *ceiling_notes(new, day, exhaustions(new, day)),
+        *([] if population else [NO_POPULATION]),
+    ):
         click.echo(f"note: {note}")
     if old is not None:
         put_document(changed(old, new))

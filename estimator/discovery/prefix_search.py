@@ -253,7 +253,6 @@ class Continuations:
     ended: NDArray[np.bool_]
 
     @classmethod
-    @lru_cache(maxsize=256)
     def following(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
         """Return the patterns of ``step`` bits that can follow a prefix.
 
@@ -263,17 +262,25 @@ class Continuations:
             begun_bits: the number of these bits.
             step: the number of bits that follow.
         """
-        patterns = np.arange(1 << step, dtype=np.int64)
-        letters, left = (begun << step) + patterns, begun_bits + step
-        possible, ended = np.ones(patterns.size, dtype=bool), np.zeros(patterns.size, dtype=bool)
-        while left >= domain.letter_bits:
-            left -= domain.letter_bits
-            code = letters >> left & (1 << domain.letter_bits) - 1
-            possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
-            ended |= code == 0
-        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # lowest code with these leading bits
-        possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
-        return cls(patterns[possible], ended[possible])
+        return cls(*_patterns(len(domain.letters), domain.letter_bits, begun, begun_bits, step))
+
+
+@lru_cache(maxsize=256)
+def _patterns(
+    letters: int, letter_bits: int, begun: int, begun_bits: int, step: int
+) -> tuple[Counts, NDArray[np.bool_]]:
+    """Return the fields of `Continuations.following`, computed once for all levels and tallies."""
+    patterns = np.arange(1 << step, dtype=np.int64)
+    codes, left = (begun << step) + patterns, begun_bits + step
+    possible, ended = np.ones(patterns.size, dtype=bool), np.zeros(patterns.size, dtype=bool)
+    while left >= letter_bits:
+        left -= letter_bits
+        code = codes >> left & (1 << letter_bits) - 1
+        possible &= (code <= letters) & ~(ended & (code > 0))
+        ended |= code == 0
+    begun_letter = (codes & (1 << left) - 1) << letter_bits - left  # lowest code with these leading bits
+    possible &= (begun_letter <= letters) & ~(ended & (begun_letter > 0))
+    return patterns[possible], ended[possible]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

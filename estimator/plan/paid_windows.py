@@ -220,11 +220,13 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
     return affordable
 
 
-def ceiling_notes(registry: Registry, today: date) -> list[str]:
-    """Return a sentence about each ceiling that may be too low for all answers."""
+def ceiling_notes(registry: Registry, today: date, exhausted: Sequence[Exhaustion]) -> list[str]:
+    """Return a sentence about each ceiling that may be too low for all answers.
+
+    ``exhausted`` is the result of `exhaustions`, which takes long to compute.
+    """
     budget = registry.budget
     device = "storage" if budget.may_be_wiped else "device"
-    exhausted = exhaustions(registry, today)
     first_of = {exhaustion.ceiling: exhaustion.first_day for exhaustion in reversed(exhausted)}
     notes = [*_of_window(registry, today), *_of_pace(registry, today)]
     if Ceiling.PER_MONTH in first_of:

@@ -30,7 +30,14 @@ from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
 from estimator.plan.amplification import central_of, sampled
 from estimator.plan.exposure import Exposure, exposures, own_delta
-from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
+from estimator.plan.paid_windows import (
+    Exhaustion,
+    PaidWindows,
+    ceiling_notes,
+    exhaustions,
+    paid_windows,
+    participations,
+)
 from estimator.plan.target_error import smallest_difference, smallest_share, usual_error
 from estimator.plan.windows_together import (
     SeenChange,
@@ -282,7 +289,7 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
         metrics=metrics,
         device=exposures(registry, request.today, request.delta),
         year=year_words(registry, request.today),
-        notes=(*_notes(registry, request.today), *_without_clips(metrics, request.people)),
+        notes=(*_notes(registry, request.today, exhausted), *_without_clips(metrics, request.people)),
         may_be_wiped=registry.budget.may_be_wiped,
     )
 
@@ -437,8 +444,8 @@ def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers])
             )
 
 
-def _notes(registry: Registry, today: date) -> list[str]:
-    notes = [*limits.remarks(registry, today), *ceiling_notes(registry, today)]
+def _notes(registry: Registry, today: date, exhausted: Sequence[Exhaustion]) -> list[str]:
+    notes = [*limits.remarks(registry, today), *ceiling_notes(registry, today, exhausted)]
     notes.extend(
         f"how well {metric.name} predicts depends on the answers: given the true answers of some people, "
         "rehearse-model --loss computes the number of devices that the model needs"

@@ -224,11 +224,12 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is not a mechanism; the mechanisms are: {', '.join(NAMES)}")
     rows = None if utility is None else tuple(map(tuple, utility))
-    return _channel_for(ChannelRequest(kind, epsilon, has_no_answer, delta, rows), mechanism, permanent)
+    return built_once(ChannelRequest(kind, epsilon, has_no_answer, delta, rows), mechanism, permanent)
 
 
 @lru_cache(maxsize=CACHED)
-def _channel_for(request: ChannelRequest, mechanism: str, permanent: RequestedEpsilon | None) -> Channel:
+def built_once(request: ChannelRequest, mechanism: str, permanent: RequestedEpsilon | None) -> Channel:
+    """Return the channel of `channel_for`, the same object for an equal request."""
     kind, epsilon = request.kind, request.epsilon
     chosen = MECHANISMS[_automatic(request, is_permanent=permanent is not None) if mechanism == AUTO else mechanism]
     _check(chosen, request)

@@ -268,7 +268,7 @@ def run_without_room(main: Callable[[], object], *, buffered: bool) -> str:
         full = io.FileIO("/dev/full", "w")
         sys.stdout = (
             io.TextIOWrapper(io.BufferedWriter(full)) if buffered else io.TextIOWrapper(full, write_through=True)
-        )  # type: ignore[arg-type] # as CPython does with -u
+        )
         status: object = 0
         try:
             main()

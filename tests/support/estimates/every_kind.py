@@ -89,7 +89,7 @@ def _sparse(metric: Metric, window: str, reports: int) -> dict[str, object]:
         "window": window,
         "closed": window != WINDOWS[-1],
         "reports": reports,
-        "symbols": [347 * report for report in range(reports)],
+        "symbols": [43 * report for report in range(reports)],
         "counts": [1] * reports,
     }
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Coins, Metric, Registry
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.mechanisms import catalogue
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -177,6 +178,7 @@ def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The channel declares what it does, so only the registry's own definition shows the fault."""
+    monkeypatch.setattr(catalogue, "built_once", catalogue.built_once.__wrapped__)
     right = RandomizedResponse.within
     generous = type("Generous", (), {"odds": Fraction(4)})
     monkeypatch.setattr(RandomizedResponse, "within", lambda _: right(generous))  # type: ignore[arg-type] # has odds

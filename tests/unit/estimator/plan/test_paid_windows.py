@@ -16,7 +16,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.window_steps import later, windows_until
 from client_sdk.testing import FakeClock, KeptUploads
-from estimator.plan.paid_windows import PaidWindows, ceiling_notes
+from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions
 from estimator.plan.plan import Plan, PlanRequest, make_plan
 
 TODAY = date(2026, 12, 1)
@@ -205,7 +205,8 @@ def test_an_endless_metric_is_planned_for_ten_years_at_most() -> None:
     text = BUDGET + WEEK + 'lifetime = 50\n[metric.a]\npurpose = "a"\nkind = "boolean"\nepsilon = 1.0\n'
     paid = _plan(Registry.parse(text)).metrics[0].paid_windows
     assert paid == PaidWindows(50, 523, date(2027, 11, 14))
-    assert ceiling_notes(Registry.parse(text.replace("lifetime = 50", "lifetime = 524")), TODAY) == []
+    enough = Registry.parse(text.replace("lifetime = 50", "lifetime = 524"))
+    assert ceiling_notes(enough, TODAY, exhaustions(enough, TODAY)) == []
     last = make_plan(Registry.parse(text), PlanRequest(DEVICES, date(9998, 12, 29)))
     assert last.metrics[0].paid_windows is None
 
