@@ -207,7 +207,7 @@ class DiaryOfDays:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(REQUESTS, max_size=40))
 def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
     builds: list[Budget], requests: list[tuple[float, Cost, int, int, str | None]]

@@ -117,7 +117,7 @@ def test_a_process_that_forks_while_others_record_loses_nothing(tmp_path: Path) 
     stop = threading.Event()
     recorded: list[Recorded] = []
 
-    with telemetry(tmp_path, registry=many(2000)) as device:
+    with telemetry(tmp_path, registry=many(1010)) as device:
 
         def record() -> None:
             for number in range(1000):

@@ -29,6 +29,8 @@ from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
 from tests.support.laws.sampling import RATE
 
+pytestmark = pytest.mark.usefixtures("errors_alone")
+
 TODAY = date(2026, 11, 21)
 
 DEVICES = 10**15

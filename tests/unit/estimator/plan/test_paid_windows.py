@@ -19,6 +19,8 @@ from client_sdk.testing import FakeClock, KeptUploads
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions
 from estimator.plan.plan import Plan, PlanRequest, make_plan
 
+pytestmark = pytest.mark.usefixtures("errors_alone")
+
 TODAY = date(2026, 12, 1)
 DEVICES = 24
 SEED = 20261201

@@ -23,6 +23,8 @@ from estimator.tallies import Tally
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, SET, TEXT, metric_of, registry_text
 
+pytestmark = pytest.mark.usefixtures("errors_alone")
+
 DEVICES, WEEKS = 4000, 13
 ROUNDED = 16 * np.finfo(float).eps
 DAY = date(2026, 11, 21)

@@ -10,7 +10,7 @@ from math import isqrt, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError
@@ -35,7 +35,7 @@ def square(vector: Sequence[int]) -> int:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.floats(-0.577, 0.577), min_size=3, max_size=3), st.sampled_from([0, -3, 5]))
 def test_a_vector_within_its_norm_is_rounded_to_the_grid_and_lifted_to_the_unit_sphere(
     answer: list[float], power: int
@@ -49,8 +49,9 @@ def test_a_vector_within_its_norm_is_rounded_to_the_grid_and_lifted_to_the_unit_
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(-MOST_COORDINATE * UNIT, MOST_COORDINATE * UNIT), min_size=1, max_size=5))
+@example([UNIT * 9 // 10])
 def test_a_longer_vector_keeps_its_direction_and_is_no_longer_than_the_norm(coordinates: list[int]) -> None:
     short = clipped(coordinates)
     assert square(short) <= UNIT**2

@@ -76,7 +76,7 @@ def decoded_or_refused(decode: Callable[[], T]) -> T | MalformedError:
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, deadline=None, max_examples=30)
 @given(uploads)
 def test_an_upload_comes_back_from_the_wire_and_has_the_same_bytes_every_time(upload: Upload) -> None:
     body = upload.encode()
@@ -86,7 +86,7 @@ def test_an_upload_comes_back_from_the_wire_and_has_the_same_bytes_every_time(up
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, deadline=None, max_examples=30)
 @given(verdicts)
 def test_a_verdict_comes_back_from_the_wire_and_accounts_for_every_report(verdict: Verdict) -> None:
     decoded = Verdict.decode(verdict.encode(), verdict.reports)
@@ -96,7 +96,7 @@ def test_a_verdict_comes_back_from_the_wire_and_accounts_for_every_report(verdic
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=50)
 @given(bodies)
 @example(b"[" * 100_000)
 @example(b'{"a":' * 100_000)
@@ -114,7 +114,7 @@ def test_any_bytes_are_an_upload_or_malformed_and_never_crash_the_decoder(body: 
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=50)
 @given(bodies, st.integers(1, MAX_REPORTS))
 @example(b"[" * 100_000, 1)
 @example(b'{"accepted":' + b"9" * 10_000 + b',"refused":[]}', 1)
