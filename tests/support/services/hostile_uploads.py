@@ -53,36 +53,45 @@ def _refused(number: int) -> Report:
     return REFUSED[number % len(REFUSED)]
 
 
-def _every_other_counted(_: int) -> Upload:
-    return _with(*(report("os", index % 4) if index % 2 else _refused(index) for index in range(MAX_REPORTS)))
+@cache
+def _closed_from(days: int, number: int, *more: Report) -> tuple[Report, ...]:
+    return (*(_closed(days + i) for i in range(number)), *more)
 
 
-HONEST: Final = Kind(lambda _: _with(report(), report("os", 3), report("os", 1), report("plan", 1, "2026-W47")), 4)
+def _alike(*reports: Report) -> Maker:
+    """Return the maker of uploads that differ in their ids only."""
+    return lambda _: Upload(secrets.token_hex(16), reports)
+
+
+HONEST: Final = Kind(_alike(report(), report("os", 3), report("os", 1), report("plan", 1, "2026-W47")), 4)
 
 HOSTILE: Final[Mapping[str, Kind]] = {
     "reports of unknown metrics, in the present and in a distant window": Kind(
         lambda number: _with(_unknown(TODAY), _unknown(_day(30_000 + number))), 0
     ),
-    "a report of an unknown metric, in this month": Kind(lambda _: _with(_unknown("2026-11")), 0),
-    "256 refused reports, for each reason in turn": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS))), 0),
-    "256 reports of closed windows": Kind(lambda number: _with(*(_closed(number % 99 + i) for i in range(256))), 0),
+    "a report of an unknown metric, in this month": Kind(_alike(_unknown("2026-11")), 0),
+    "256 refused reports, for each reason in turn": Kind(_alike(*map(_refused, range(MAX_REPORTS))), 0),
+    "256 reports of closed windows": Kind(
+        lambda number: Upload(secrets.token_hex(16), _closed_from(number % 99, 256)), 0
+    ),
     "a counted report, and a report of a distant window": Kind(
         lambda number: _with(report(), _unknown(_day(30_000 + number))), 1
     ),
-    "a counted report, and a report of an unknown metric": Kind(lambda _: _with(report(), _unknown("2026-11")), 1),
-    "256 reports, of which only the last is counted": Kind(
-        lambda _: _with(*map(_refused, range(MAX_REPORTS - 1)), report()), 1
+    "a counted report, and a report of an unknown metric": Kind(_alike(report(), _unknown("2026-11")), 1),
+    "256 reports, of which only the last is counted": Kind(_alike(*map(_refused, range(MAX_REPORTS - 1)), report()), 1),
+    "256 reports, of which every other one is counted": Kind(
+        _alike(*(report("os", index % 4) if index % 2 else _refused(index) for index in range(MAX_REPORTS))),
+        MAX_REPORTS // 2,
     ),
-    "256 reports, of which every other one is counted": Kind(_every_other_counted, MAX_REPORTS // 2),
     "a counted report, and 255 reports of closed windows": Kind(
-        lambda number: _with(*(_closed(number % 99 + i) for i in range(255)), report()), 1
+        lambda number: Upload(secrets.token_hex(16), _closed_from(number % 99, 255, report())), 1
     ),
     "ids with the same beginning": Kind(lambda number: Upload(f"{'5' * 24}{number:08x}", (report(),)), 1),
     "ids that leave buckets nearly empty": Kind(
         lambda number: Upload(f"{number % 0o7777777 << 3:06x}{number:026x}", (report(),)), 1
     ),
     "a report for every open window": Kind(
-        lambda _: _with(*(report(window=f"2026-11-{day}") for day in range(17, 21)), report("plan", 1, "2026-W47")), 5
+        _alike(*(report(window=f"2026-11-{day}") for day in range(17, 21)), report("plan", 1, "2026-W47")), 5
     ),
     "the same upload, repeatedly": Kind(lambda _: Upload("a" * 32, (report(),)), 1),
 }

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from client_sdk.protocol import MAX_REPORTS
+from collector.judge import Judgement
 from collector.store.count_script import MOST_BYTES
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import CountedUpload
@@ -28,12 +29,21 @@ def client(embedded_url: str) -> Iterator[Any]:
         yield connection
 
 
+def judgements(kind: Kind) -> list[Judgement]:
+    """Judge uploads of a kind; those that differ in their ids only are judged once."""
+    uploads, judged_once = [kind.make(number) for number in range(UPLOADS)], dict[int, Judgement]()
+    for upload in uploads:
+        if id(upload.reports) not in judged_once:
+            judged_once[id(upload.reports)] = judged(upload)
+    return [judged_once[id(upload.reports)]._replace(upload=upload.id) for upload in uploads]
+
+
 def left_bytes(client: Any, store: RedisStore, kind: Kind) -> float:
     """Return the bytes, without tallies, that an upload of a kind leaves behind."""
     client.flushall()
     store.prepare()
     before = set(client.keys())
-    for outcome in store.count_all([judged(kind.make(number)) for number in range(UPLOADS)]):
+    for outcome in store.count_all(judgements(kind)):
         assert isinstance(outcome, CountedUpload)
         assert outcome.verdict.accepted == kind.counted
     left: int = sum(client.memory_usage(key, samples=0) for key in set(client.keys("{0}:seen:*")) - before)
