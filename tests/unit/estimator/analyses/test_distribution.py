@@ -79,7 +79,7 @@ def distance(shares: Floats) -> float:
 @pytest.mark.parametrize("epsilon", PROMISED)
 def test_a_distribution_is_as_near_to_the_truth_as_promised(epsilon: str) -> None:
     channel = wave(epsilon)
-    tallies = np.random.default_rng(1).multinomial(REPORTS, law_of_beta(channel), size=20)
+    tallies = np.random.default_rng(1).multinomial(REPORTS, law_of_beta(channel), size=10)
     distances = [distance(shares_of(histogram(channel), counts / REPORTS, smooth=True)) for counts in tallies]
     assert sum(distances) / len(distances) <= PROMISED[epsilon]
 

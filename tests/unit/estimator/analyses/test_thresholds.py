@@ -104,7 +104,7 @@ def test_every_bracket_holds_in_every_hostile_population(reports: int) -> None:
     ],
 )
 def test_a_wrong_bracket_does_not_hold(wrong: Callable[[Floats, Floats, float], tuple[int, int]]) -> None:
-    assert least_coverage(30, wrong) < 0.95
+    assert least_coverage(20, wrong) < 0.95
 
 
 def test_a_threshold_that_is_not_sure_ends_the_bracket() -> None:

@@ -180,7 +180,7 @@ def test_the_page_shows_pairs_of_strata_with_what_differs_most_clearly() -> None
 
 @pytest.mark.slow
 @for_each("definition", [VECTOR, MODEL, CROSSED_MODEL])
-@for_each("reports", [1, 600])
+@for_each("reports", [1, 200])
 def test_strata_of_what_has_no_shares_are_shown_and_not_compared(definition: dict[str, Field], reports: int) -> None:
     text = registry_text(asked=definition | {"strata": ["platform"]})
     registry = Registry.parse(text.replace("[metric.", '[strata]\nplatform = ["ios", "web"]\n[metric.', 1))
