@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ def people(name: str) -> list[dict[str, object]]:
     ]
 
 
+@cache
 def line(name: str, window: str, each: int) -> bytes:
     """Return a tally to which every row has reported so often."""
     metric, counts = REGISTRY.metric(name), np.full(ROWS, each)
@@ -57,7 +59,9 @@ def line(name: str, window: str, each: int) -> bytes:
     else:
         tally = np.array(drawn_tally(metric, encoded, counts, generator).counts)
     fields = {"metric": name, "edition": metric.edition, "window": window, "closed": True}
-    return json.dumps(fields | {"reports": each * ROWS, "counts": tally.tolist()}).encode()
+    symbols = np.flatnonzero(tally)
+    counts = {"symbols": symbols.tolist(), "counts": tally[symbols].tolist()}
+    return json.dumps(fields | {"reports": each * ROWS} | counts).encode()
 
 
 def run(folder: Path, *lines: bytes, model: str) -> Result:
