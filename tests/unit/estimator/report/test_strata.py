@@ -185,11 +185,19 @@ def test_strata_of_what_has_no_shares_are_shown_and_not_compared(definition: dic
     text = registry_text(asked=definition | {"strata": ["platform"]})
     registry = Registry.parse(text.replace("[metric.", '[strata]\nplatform = ["ios", "web"]\n[metric.', 1))
     metric = registry.metric("asked")
-    symbols, random = metric.channel.symbols, np.random.default_rng(1)
-    drawn_counts = [np.bincount(random.integers(symbols, size=reports), minlength=symbols) for _ in metric.editions]
+    random = np.random.default_rng(1)
+    drawn_counts = [
+        np.unique(random.integers(metric.channel.symbols, size=reports), return_counts=True) for _ in metric.editions
+    ]
     tallies = [
-        Tally("asked", edition, Window.parse(DAY), closed=True, reports=reports, counts=counts.tolist())
-        for edition, counts in zip(metric.editions, drawn_counts, strict=True)
+        Tally(
+            *("asked", edition, Window.parse(DAY)),
+            closed=True,
+            reports=reports,
+            counts=counts.tolist(),
+            symbols=symbols.tolist(),
+        )
+        for edition, (symbols, counts) in zip(metric.editions, drawn_counts, strict=True)
     ]
     report = make_report(registry, tallies, Selection(), Request(highlights=True))
     assert report.effects == ()
