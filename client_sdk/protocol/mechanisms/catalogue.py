@@ -9,7 +9,7 @@ have the smallest variance or nearly so. ``auto`` prefers a mechanism with fewer
 variance exceeds the minimum by at most 0.5%.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
@@ -121,8 +121,13 @@ class Mechanism(NamedTuple):
             ValueError: if there is no such channel. The message says how to fix the definition.
         """
         module, _, name = self.builder.partition(":")
-        channel: Channel = getattr(import_module(module), name).build(request)
-        return channel
+        return built_once(getattr(import_module(module), name).build, request)
+
+
+@lru_cache(maxsize=CACHED)
+def built_once(build: Callable[[ChannelRequest], Channel], request: ChannelRequest) -> Channel:
+    """Return the channel that a mechanism builds, the same object for an equal request."""
+    return build(request)
 
 
 AUTO: Final = "auto"
@@ -224,13 +229,7 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is not a mechanism; the mechanisms are: {', '.join(NAMES)}")
     rows = None if utility is None else tuple(map(tuple, utility))
-    return built_once(ChannelRequest(kind, epsilon, has_no_answer, delta, rows), mechanism, permanent)
-
-
-@lru_cache(maxsize=CACHED)
-def built_once(request: ChannelRequest, mechanism: str, permanent: RequestedEpsilon | None) -> Channel:
-    """Return the channel of `channel_for`, the same object for an equal request."""
-    kind, epsilon = request.kind, request.epsilon
+    request = ChannelRequest(kind, epsilon, has_no_answer, delta, rows)
     chosen = MECHANISMS[_automatic(request, is_permanent=permanent is not None) if mechanism == AUTO else mechanism]
     _check(chosen, request)
     channel = _of_sets(chosen, request) if kind.drawn and chosen.shape == "labels" else chosen.build(request)
@@ -261,6 +260,7 @@ def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
         raise ValueError(f"{name!r} has no utility; remove it, or use 'exponential'")
 
 
+@lru_cache(maxsize=CACHED)
 def _automatic(request: ChannelRequest, *, is_permanent: bool) -> str:
     fit = [each.name for each in MECHANISMS.values() if each.takes(request)]
     if len(fit) == 1:
