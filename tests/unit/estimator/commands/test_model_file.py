@@ -60,8 +60,8 @@ def line(name: str, window: str, each: int) -> bytes:
         tally = np.array(drawn_tally(metric, encoded, counts, generator).counts)
     fields = {"metric": name, "edition": metric.edition, "window": window, "closed": True}
     symbols = np.flatnonzero(tally)
-    counts = {"symbols": symbols.tolist(), "counts": tally[symbols].tolist()}
-    return json.dumps(fields | {"reports": each * ROWS} | counts).encode()
+    counted = {"symbols": symbols.tolist(), "counts": tally[symbols].tolist()}
+    return json.dumps(fields | {"reports": each * ROWS} | counted).encode()
 
 
 def run(folder: Path, *lines: bytes, model: str) -> Result:
