@@ -137,7 +137,7 @@ export function conclude(
     sent.reports.forEach((report, index) => {
       settle(state, report, refused?.find((each) => each.index === index)?.code ?? others, nowS, coins);
     });
-    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}. The reports are lost. Upgrade the collector`];
+    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}. The reports are lost. Is the collector too old?`];
     stop(state, decodeStopped(reply!.headers.get(STOPPED)));
     return refused[0] ? ["refused", `the collector refused a report: ${refused[0].code}`] : ["sent"];
   }

@@ -97,7 +97,7 @@ const REPLIES: readonly (readonly ["lost" | Response, Flushed, RegExp])[] = [
   ["lost", "offline", /^reports wait: the collector cannot be used: it did not answer, or does not allow this page's origin; see/],
   [new Response(null, { status: 502 }), "refused", /^reports wait: .* the proxy in front of it gets no answer \(status 502\); start/],
   [new Response("<html>a portal</html>"), "refused", /^reports wait: .* an unexpected status \(status 200\)/],
-  [new Response('{"status":422,"code":"x"}', { status: 422 }), "refused", /^the collector rejected an upload with status 422\. The reports are lost\. Upgrade the collector$/],
+  [new Response('{"status":422,"code":"x"}', { status: 422 }), "refused", /^the collector rejected an upload with status 422\. The reports are lost\. Is the collector too old\?$/],
   [new Response('{"accepted":0,"refused":[{"index":0,"code":"window_closed"}]}'), "refused", /^the collector refused a report: window_closed$/],
   [new Response('{"accepted":0,"refused":[{"index":0,"code":"unknown_edition"}]}'), "refused", /^the collector refused a report: unknown_edition$/],
 ];

@@ -505,7 +505,7 @@ def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Ans
     [
         (refuse(Refusal.UNKNOWN_METRIC), "deploy the registry of the app first"),
         (refuse(Refusal.WINDOW_IN_FUTURE), "check the device's clock"),
-        (problem(400), "rejected an upload with status 400. The reports are lost. Upgrade the collector"),
+        (problem(400), "rejected an upload with status 400. The reports are lost. Is the collector too old?"),
     ],
 )
 def test_a_developer_learns_why_a_collector_that_answers_does_not_take_everything(answer: Answer, said: str) -> None:
