@@ -19,7 +19,8 @@ from collector.backup.export import backup
 from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Header, LineError, TallyLine, decode
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
-from collector.commands.options import embedded_url, examples, require_embedded, store_memory_option, store_options
+from collector.commands.opening import embedded_url, require_embedded
+from collector.commands.options import examples, store_memory_option, store_options
 from collector.config import require_store_memory
 from collector.embedded.store import EmbeddedStore
 from collector.errors import plural, require, require_option

@@ -27,8 +27,8 @@ from collector.check import (
     failed,
     ok,
 )
+from collector.commands.opening import embedded_url
 from collector.commands.options import (
-    embedded_url,
     examples,
     grace_option,
     registry_option,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +15,7 @@ from click.shell_completion import get_completion_class
 from client_sdk.protocol.command_line import COMPLETION_HINTS, NO_ROOM, ExitStatus, completion_path
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
-from collector.commands.backup import accept_loss, export_store, import_store
-from collector.commands.check import check
 from collector.commands.options import examples, member_option
-from collector.commands.relay import relay
-from collector.commands.serve import serve
-from collector.commands.windows import close, retire
 from collector.errors import OptionError, require_option
 
 PROGRAM: Final = "hearsay-collector"
@@ -76,7 +73,27 @@ def key(name: str, role: Role) -> None:
 
 
 class ErrorReportingGroup(click.Group):
-    """A group of commands that turns exceptions into error messages and exit statuses."""
+    """A group that imports each command only when it runs.
+
+    It turns exceptions into error messages and exit statuses.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401 as in the base
+        """Store the module and the function of each command, by the command's name."""
+        super().__init__(*args, **settings)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 the same in every context
+        """Return the names of all commands."""
+        return sorted(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
+        """Return the command with the given name, or None."""
+        if cmd_name not in self._modules:
+            return None
+        module, _, name = self._modules[cmd_name].partition(":")
+        subcommand: click.Command = getattr(import_module(module), name)
+        return subcommand
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
         """Run the command line, and report an error if there is no space left for its output."""
@@ -119,18 +136,34 @@ class ErrorReportingGroup(click.Group):
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)
 
 
-@click.group(cls=ErrorReportingGroup)
+COMMANDS: Final = {
+    "check": "collector.commands.check:check",
+    "completion": "collector.commands.cli:completion",
+    "key": "collector.commands.cli:key",
+    "relay": "collector.commands.relay:relay",
+    "serve": "collector.commands.serve:serve",
+    "store": "collector.commands.cli:store",
+}
+"""The module and the function of each command."""
+
+STORE_COMMANDS: Final = {
+    "accept-loss": "collector.commands.backup:accept_loss",
+    "close": "collector.commands.windows:close",
+    "export": "collector.commands.backup:export_store",
+    "import": "collector.commands.backup:import_store",
+    "retire": "collector.commands.windows:retire",
+}
+"""The same for the commands of ``hearsay-collector store``."""
+
+
+@click.group(cls=ErrorReportingGroup, modules=COMMANDS)
 @click.version_option(package_name="hearsay-ldp")
 def cli() -> None:
     """Collect perturbed reports, and store only tallies."""
 
 
-@cli.group(cls=ErrorReportingGroup, epilog=examples(f"{PROGRAM} store export --to backup.ndjson"))
+@click.group(
+    cls=ErrorReportingGroup, modules=STORE_COMMANDS, epilog=examples(f"{PROGRAM} store export --to backup.ndjson")
+)
 def store() -> None:
     """Back up or restore a store, close windows, and remove tallies."""
-
-
-for command in (check, completion, key, relay, serve):
-    cli.add_command(command)
-for command in (accept_loss, close, export_store, import_store, retire):
-    store.add_command(command)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and functions that open the store and read secrets.
+"""Options that several commands share, and a function that reads secrets.
 
 Every user of a machine can read a command line. Secrets therefore come from the environment or from
 files.
@@ -6,7 +6,6 @@ files.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from enum import StrEnum
@@ -18,16 +17,9 @@ import click
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import GRACE_S, Window
 from collector.config import parse_size
-from collector.embedded.aof import STORE_DIR
-from collector.embedded.directory import running_store_url
-from collector.embedded.store import UNLIMITED, EmbeddedStore
 from collector.errors import ConfigError, OptionError, require
 from collector.log import LogFormat
-from collector.redis_servers.connection import require_url
-from collector.required_settings import NO_PROMISE, Durability
-from collector.store.facts import promise_of
-from collector.store.redis_store import RedisStore
-from collector.store.shards import Shards
+from collector.required_settings import Durability
 
 
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
@@ -92,6 +84,8 @@ def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> s
     try:
         url = read_secret("HEARSAY_REDIS_URL") if url is None else url
         if url is not None:
+            from collector.redis_servers.connection import require_url  # noqa: PLC0415 saves 50 ms in a relay
+
             require_url(url)
     except ConfigError as error:
         raise click.UsageError(str(error), context) from error
@@ -199,45 +193,3 @@ def _content(file: Path) -> str:
         raise ConfigError(f"the secret file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"the secret file {file} is not UTF-8 text") from error
-
-
-def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
-    """Open a collector's store for a command that reads or changes the store.
-
-    Without a ``redis_url``, the store is the embedded store of the collector that is running on the
-    directory. The command's writes are as durable as reports: the store has recorded the
-    --durability and --copies of the collector that started last.
-
-    Raises:
-        ConfigError: if no collector is running on the directory, or if the store cannot be used or
-            cannot provide the recorded durability.
-        StoreUnavailableError: if the store does not respond.
-    """
-    url = running_store_url(data_dir) if redis_url is None else redis_url
-    shards = Shards(url, NO_PROMISE, is_cluster=is_cluster)
-    shards.require_promise()
-    store = RedisStore(url, promise_of(shards.facts()), is_cluster=is_cluster, layout=shards.layout)
-    shards.disconnect()
-    store.prepare()
-    return store
-
-
-def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
-    """Return the URL at which an embedded store listens.
-
-    If no collector is running the store, this function starts the store until the stack is closed.
-
-    Raises:
-        ConfigError: if there is no usable embedded store in the directory.
-    """
-    try:
-        return running_store_url(data_dir)
-    except ConfigError:
-        require_embedded(data_dir)
-        return stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
-
-
-def require_embedded(data_dir: Path) -> None:
-    """Refuse a directory that has never contained an embedded store."""
-    if not (data_dir / STORE_DIR).is_dir():
-        raise ConfigError(f"there is no store in {data_dir}: name another --data-dir, or --redis URL")

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from client_sdk.protocol.window import Window
-from collector.commands.options import examples, open_store, store_options, window_of
+from collector.commands.opening import open_store
+from collector.commands.options import examples, store_options, window_of
 from collector.errors import ConfigError, StoreUnavailableError, plural, require
 from collector.retention import RedisRetirement, TallyName, before
 from collector.store.redis_store import RedisStore

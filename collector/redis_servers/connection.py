@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import hiredis
-import redis
-from redis.connection import AbstractConnection
+from redis.connection import AbstractConnection, SSLConnection, UnixDomainSocketConnection
+from redis.connection import Connection as RedisConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -88,22 +88,22 @@ class Connection(AbstractConnection):
             return error
 
 
-class TcpConnection(Connection, redis.Connection):
+class TcpConnection(Connection, RedisConnection):
     """A connection over TCP."""
 
 
-class TlsConnection(Connection, redis.SSLConnection):
+class TlsConnection(Connection, SSLConnection):
     """A connection over TLS."""
 
 
-class UnixConnection(Connection, redis.UnixDomainSocketConnection):
+class UnixConnection(Connection, UnixDomainSocketConnection):
     """A connection over a Unix socket."""
 
 
 CLASSES: Mapping[object, Any] = {
-    redis.Connection: TcpConnection,
-    redis.SSLConnection: TlsConnection,
-    redis.UnixDomainSocketConnection: UnixConnection,
+    RedisConnection: TcpConnection,
+    SSLConnection: TlsConnection,
+    UnixDomainSocketConnection: UnixConnection,
 }
 """The class to use instead of each connection class that redis-py may choose for a URL."""
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-import redis
+from redis.connection import ConnectionPool
 from redis.crc import key_slot
 from redis.exceptions import AskError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -274,11 +274,11 @@ class Connections:
             )
 
 
-def _pool_of(url: str) -> redis.ConnectionPool:
+def _pool_of(url: str) -> ConnectionPool:
     """Convert a URL to a pool, for the class and arguments of its connections."""
     require_url(url)
     try:
-        return redis.ConnectionPool.from_url(
+        return ConnectionPool.from_url(
             url, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=ANSWER_TIMEOUT_S, client_name=None, protocol=2
         )
     except ValueError:  # the URL is not shown: split in the wrong places, it may reveal a password

@@ -9,18 +9,21 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from random import SystemRandom
+from typing import TYPE_CHECKING
 
 from granian.constants import Interfaces
 
 from collector.counters import SharedCounters, WorkerCounters, new_shared_counters
 from collector.errors import ConfigError
 from collector.log import Event, configure
-from collector.relay.app import RelayApp, Room
 from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
 from collector.relay.stops import StopsFile, StopsReader
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
+
+if TYPE_CHECKING:
+    from collector.relay.app import RelayApp
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +80,8 @@ def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
 
 def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> RelayApp:
     """Return the application. The worker calls this function."""
+    from collector.relay.app import RelayApp, Room  # noqa: PLC0415 takes 150 ms, and the main process does not need it
+
     begin_worker()
     counters = WorkerCounters(counts)
     system = SystemRandom()

@@ -60,9 +60,9 @@ NEEDED = {
 
 
 COMMANDS = {
-    context.command_path: context.command
-    for name, command in cli.commands.items()
-    for context in contexts(name, command)
+    context.command_path.removeprefix("cli "): context.command
+    for context in contexts("cli", cli)
+    if context.command is not cli
 }
 
 
