@@ -32,12 +32,18 @@ def test_that_leaves_a_folder():
     tempfile.mkdtemp(prefix="forgotten-")
 """
 
-CLEANS_UP = """\
-import os, pathlib, tempfile
+LEAVES_NOTHING = """\
+import os, pathlib, tempfile, urllib.request
 def test_that_cleans_up(tmp_path):
     with tempfile.TemporaryDirectory() as folder:
         assert pathlib.Path(folder).parent == pathlib.Path(os.environ["TMPDIR"])
         assert pathlib.Path(os.environ["TMPDIR"]) not in tmp_path.parents
+def test_that_has_no_settings():
+    from tests.support.services.outer_environment import settings
+    assert settings(os.environ) == []
+    assert all(urllib.request.proxy_bypass(f"{host}:8080") for host in ("localhost", "127.0.0.1"))
+    assert not urllib.request.proxy_bypass("pypi.example")
+    assert os.environ["http_proxy"] == "http://proxy.example"
 """
 
 
@@ -46,16 +52,6 @@ def test_a_run_of_all_tests_leaves_out_no_folder() -> None:
     with_tests = {f"tests/{path.relative_to(ROOT / 'tests').parts[0]}" for path in (ROOT / "tests").rglob("test_*.py")}
     assert set(settings["testpaths"]) == with_tests - {"tests/images"}  # takes minutes: `make test-images`
 
-
-HAS_NO_SETTINGS = """\
-import os, urllib.request
-def test_that_has_no_settings():
-    from tests.support.services.outer_environment import settings
-    assert settings(os.environ) == []
-    assert all(urllib.request.proxy_bypass(f"{host}:8080") for host in ("localhost", "127.0.0.1"))
-    assert not urllib.request.proxy_bypass("pypi.example")
-    assert os.environ["http_proxy"] == "http://proxy.example"
-"""
 
 SETTINGS = {
     "HEARSAY_READ_TOKEN": "short",
@@ -98,17 +94,12 @@ def test_a_run_that_leaves_something_in_its_temporary_folder_fails_and_names_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_run_that_leaves_nothing_there_passes(tmp_path: Path, workers: int) -> None:
-    ended = run(CLEANS_UP, tmp_path, workers)
-    assert (ended.returncode, "left in" in ended.stdout) == (0, False), ended.stdout
+def test_a_run_that_leaves_nothing_there_passes_without_settings_of_its_user_or_a_proxy_for_this_machine(
+    tmp_path: Path, workers: int
+) -> None:
+    ended = run(LEAVES_NOTHING, tmp_path, workers, SETTINGS)
+    assert (ended.returncode, "2 passed" in ended.stdout, "left in" in ended.stdout) == (0, True, False), ended.stdout
     assert not list(tmp_path.glob("t-*"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_run_has_no_settings_of_its_user_and_no_proxy_for_this_machine(tmp_path: Path, workers: int) -> None:
-    ended = run(HAS_NO_SETTINGS, tmp_path, workers, SETTINGS)
-    assert "1 passed" in ended.stdout, ended.stdout
 
 
 def test_every_run_of_these_tests_is_made_so(pytestconfig: pytest.Config) -> None:

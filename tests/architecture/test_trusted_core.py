@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
@@ -48,6 +48,7 @@ def run(module: str, *arguments: str, tree: Path | None = None) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S, **options).stdout  # type: ignore[call-overload,no-any-return] # as they are
 
 
+@cache
 def seen(tree: Path | None = None) -> dict[str, list[str]]:
     """Return what each module that ran has seen."""
     modules: dict[str, list[str]] = json.loads(run("tests.support.core.tracing", tree=tree))

@@ -21,7 +21,6 @@ from tests.support.services.living_files import bytes_below
 from tests.support.services.processes import (
     READ_TOKEN,
     command_line,
-    free_port,
     run_command,
     running_collector,
     wait_until,
@@ -82,25 +81,3 @@ def test_reports_wait_while_the_apps_key_is_wrong_and_none_is_lost(registry_file
             assert telemetry.flush(30)
             assert (telemetry.problem, telemetry.dropped()) == (None, {})
         assert [tally["reports"] for tally in tallies(run.url, "?preliminary=1")] == [1]
-
-
-def test_a_name_that_no_key_may_have_is_refused_before_a_secret_is_shown() -> None:
-    refused = run_command([*COLLECTOR, "key", "Acme Notes"])
-    assert (refused.returncode, refused.stdout, "lowercase letters" in refused.stderr) == (2, "", True)
-
-
-def test_the_read_token_may_stand_in_a_file(registry_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("token-of-a-file-of-the-tests\n")
-    without = {"HEARSAY_READ_TOKEN": None}
-    options = ("--read-token-file", str(tmp_path / "token"))
-    with running_collector(registry_file, tmp_path / "data", *options, environment=without) as run:
-        for token, status in (("token-of-a-file-of-the-tests", 200), (READ_TOKEN, 401)):
-            assert requests.get(f"{run.url}/v1/tallies", headers=bearer(token), timeout=30).status_code == status
-        assert "token-of-a-file-of-the-tests" not in run.output.read_text()
-
-
-def test_a_file_of_keys_that_is_not_there_is_named(registry_file: Path) -> None:
-    options = ("--registry", str(registry_file), "--bind", f"127.0.0.1:{free_port()}", "--access", "none")
-    result = run_command([*COLLECTOR, "serve", *options])
-    assert (result.returncode, "none cannot be read" in result.stderr) == (1, True)
-    assert "Traceback" not in result.stderr
