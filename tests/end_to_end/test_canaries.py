@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from collector.store.facts import NAME_FIELD
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
 from tests.support.services.living_files import bytes_below
-from tests.support.services.processes import free_port, run_command, running_collector, wait_until
+from tests.support.services.processes import RunningCollector, free_port, run_command, running_collector, wait_until
 from tests.support.services.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
 
 CANARY_VALUE = "canary-of-a-true-answer"
@@ -70,22 +71,27 @@ CANARY_COUNT = 0x5A17C0DE1234
 DAY_S = 86_400
 
 
-def test_no_true_answer_is_kept_on_the_device_or_sent(tmp_path: Path) -> None:
-    registry_file = tmp_path / "metrics.toml"
-    registry_file.write_text(REGISTRY, encoding="utf-8")
-    registry = Registry.load(registry_file)
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        with Telemetry(registry, collector=collector.url, data_dir=tmp_path / "app", consent=True) as telemetry:
-            assert telemetry.record("bird", CANARY_VALUE) is Recorded.QUEUED
-            assert telemetry.record("nest", CANARY_VALUE) is Recorded.QUEUED
-            assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "app")
-            assert telemetry.flush(timeout_s=30)
-            for entry in telemetry.history():  # its label says what was reported, whatever the answer was
-                assert entry.label == registry.metric(entry.metric).labels[entry.symbol]
-                assert CANARY_VALUE not in repr(entry._replace(label=""))
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCollector]:
+    folder = tmp_path_factory.mktemp("canaries")
+    (folder / "metrics.toml").write_text(REGISTRY, encoding="utf-8")
+    with running_collector(folder / "metrics.toml", folder / "data") as running:
+        yield running
+
+
+def test_no_true_answer_is_kept_on_the_device_or_sent(collector: RunningCollector, tmp_path: Path) -> None:
+    registry = Registry.parse(REGISTRY)
+    with Telemetry(registry, collector=collector.url, data_dir=tmp_path / "app", consent=True) as telemetry:
+        assert telemetry.record("bird", CANARY_VALUE) is Recorded.QUEUED
+        assert telemetry.record("nest", CANARY_VALUE) is Recorded.QUEUED
         assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "app")
-        assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "data")
-        assert CANARY_VALUE not in collector.output.read_text()
+        assert telemetry.flush(timeout_s=30)
+        for entry in telemetry.history():  # its label says what was reported, whatever the answer was
+            assert entry.label == registry.metric(entry.metric).labels[entry.symbol]
+            assert CANARY_VALUE not in repr(entry._replace(label=""))
+    assert CANARY_VALUE.encode() not in bytes_below(tmp_path / "app")
+    assert CANARY_VALUE.encode() not in bytes_below(collector.data_dir)
+    assert CANARY_VALUE not in collector.output.read_text()
 
 
 def holds_count(folder: Path) -> bool:
@@ -96,28 +102,25 @@ def holds_count(folder: Path) -> bool:
     return CANARY_COUNT.to_bytes(6, "big") in kept or str(CANARY_COUNT).encode() in kept
 
 
-def test_only_a_count_that_persists_is_kept_and_only_until_its_window_was_reported(tmp_path: Path) -> None:
+def test_only_a_count_that_persists_is_kept_and_only_until_its_window_was_reported(
+    collector: RunningCollector, tmp_path: Path
+) -> None:
     """What ``persist`` means: the app's file holds the running count, a true answer, until it is
     reported.
     """
-    registry_file, app, now = tmp_path / "metrics.toml", tmp_path / "app", [time.time() - DAY_S]
-    registry_file.write_text(REGISTRY, encoding="utf-8")
-    registry = Registry.load(registry_file)
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        with Telemetry(
-            registry, collector=collector.url, data_dir=app, consent=True, clock=lambda: now[0]
-        ) as telemetry:
-            assert telemetry.count("eggs", CANARY_COUNT) is Recorded.COUNTED
-            assert not holds_count(app)
-            assert telemetry.count("songs", CANARY_COUNT) is Recorded.COUNTED
-            assert holds_count(app)
-            now[0] += DAY_S
-            assert telemetry.flush(timeout_s=30)
-            assert not holds_count(app)
-            charged = telemetry.budget().lifetime_spent
-            assert charged > 2 * registry.metric("songs").epsilon_nanos / 10**9
+    registry, app, now = Registry.parse(REGISTRY), tmp_path / "app", [time.time() - DAY_S]
+    with Telemetry(registry, collector=collector.url, data_dir=app, consent=True, clock=lambda: now[0]) as telemetry:
+        assert telemetry.count("eggs", CANARY_COUNT) is Recorded.COUNTED
         assert not holds_count(app)
-        assert not holds_count(tmp_path / "data")
+        assert telemetry.count("songs", CANARY_COUNT) is Recorded.COUNTED
+        assert holds_count(app)
+        now[0] += DAY_S
+        assert telemetry.flush(timeout_s=30)
+        assert not holds_count(app)
+        charged = telemetry.budget().lifetime_spent
+        assert charged > 2 * registry.metric("songs").epsilon_nanos / 10**9
+    assert not holds_count(app)
+    assert not holds_count(collector.data_dir)
 
 
 def whole_answer(url: str, request: bytes) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from collector.log import LogFormat
+from collector.systemd import notify, reloading
 from collector.workers import announce_when_ready
 from tests.support.services.collecting import REGISTRY_TEXT
 from tests.support.services.manager import listening_manager
@@ -25,11 +26,10 @@ epsilon = 1
 """
 
 
-@pytest.mark.parametrize("is_abstract", [False, True])
 def test_start_reload_refusal_and_stop_are_told_in_order_by_the_main_process_alone(
-    registry_file: Path, tmp_path: Path, short_folder: Path, *, is_abstract: bool
+    registry_file: Path, tmp_path: Path, short_folder: Path
 ) -> None:
-    with listening_manager(None if is_abstract else short_folder) as manager:
+    with listening_manager(short_folder) as manager:
         with running_collector(registry_file, tmp_path / "data", environment=manager.environment) as collector:
             told = manager.wait_for("READY")
             registry_file.write_text(REGISTRY_TEXT + ADDED)
@@ -87,7 +87,12 @@ def test_a_service_whose_store_is_full_has_started(
     wait_until(lambda: line in capsys.readouterr().out, what="the line")
 
 
-def test_a_service_that_nobody_listens_to_serves(registry_file: Path, tmp_path: Path) -> None:
-    gone = {"NOTIFY_SOCKET": str(tmp_path / "gone")}
-    with running_collector(registry_file, tmp_path / "data", environment=gone) as collector:
-        assert collector.stop() == 0
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_a_message_comes_to_a_name_in_a_folder_or_elsewhere_and_without_a_listener_is_lost(
+    short_folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_abstract: bool
+) -> None:
+    with listening_manager(None if is_abstract else short_folder) as manager:
+        monkeypatch.setenv("NOTIFY_SOCKET", manager.environment["NOTIFY_SOCKET"])
+        notify(*reloading())
+        assert set(manager.next().fields) == {"RELOADING", "MONOTONIC_USEC"}
+    notify(*reloading())

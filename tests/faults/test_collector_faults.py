@@ -60,23 +60,9 @@ def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_when_a_part_is_k
         assert sum(counted) == SENDERS * UPLOADS_EACH
 
 
-def test_a_store_that_is_down_gets_503_and_is_started_again(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data") as collector:
-        window = Window.at(WindowKind.DAY, time.time()).text
-        assert post(collector.url, upload(report(window=window)))[0] == 200
-        statuses: set[int] = set()
-
-        def answered_503() -> bool:
-            kill_store(collector)
-            statuses.add(post(collector.url, upload(report(window=window)))[0])
-            return 503 in statuses
-
-        wait_until(answered_503, what="a 503")
-        assert statuses <= {200, 503}
-        wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="the store to be back")
-
-
-def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_path: Path) -> None:
+def test_sixteen_threads_with_one_upload_count_it_once_and_a_store_that_is_down_gets_503_and_is_started_again(
+    registry_file: Path, tmp_path: Path
+) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2", "--threads", "8") as collector:
         window = Window.at(WindowKind.DAY, time.time()).text
         body = upload(report("os", 1, window))
@@ -94,6 +80,16 @@ def test_sixteen_threads_with_one_upload_count_it_once(registry_file: Path, tmp_
             thread.join()
         assert answers == [(200, {"accepted": 1, "refused": []})] * 16
         assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, 1, 0, 0]]
+        statuses: set[int] = set()
+
+        def answered_503() -> bool:
+            kill_store(collector)
+            statuses.add(post(collector.url, upload(report(window=window)))[0])
+            return 503 in statuses
+
+        wait_until(answered_503, what="a 503")
+        assert statuses <= {200, 503}
+        wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="the store to be back")
 
 
 @pytest.mark.long
