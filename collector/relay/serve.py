@@ -80,7 +80,7 @@ def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
 
 def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> RelayApp:
     """Return the application. The worker calls this function."""
-    from collector.relay.app import RelayApp, Room  # noqa: PLC0415 takes 150 ms, and the main process does not need it
+    from collector.relay.app import RelayApp, Room  # noqa: PLC0415 takes 100 ms, and the main process does not need it
 
     begin_worker()
     counters = WorkerCounters(counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import check_jsonschema
+import check_jsonschema  # type: ignore[import-untyped] # it has no types
 from click.testing import CliRunner
 
 
