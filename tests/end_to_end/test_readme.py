@@ -21,7 +21,6 @@ from click.testing import CliRunner
 from client_sdk.protocol import Registry, Window, WindowKind
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos
-from collector.commands.cli import cli as collector_command
 from estimator.commands.cli import command as estimator_command
 from estimator.plan.plan import PlanRequest, make_plan, year_words
 from tests.support.services.processes import free_port, wait_until
@@ -255,12 +254,8 @@ def test_reporting_from_python_works_as_the_pages_say(
 
 def test_every_command_line_of_the_readme_explains_itself() -> None:
     lines = [*commands(), *README.splitlines()]
-    helps = {
-        "hearsay-client": Shell(ROOT, EXAMPLE_ADDRESS).run("hearsay-client --help"),
-        "hearsay-collector": CliRunner().invoke(collector_command, ["--help"]).output,
-        "hearsay-estimator": CliRunner().invoke(estimator_command, ["--help"]).output,
-    }
-    for command, shown in helps.items():
+    for command in ("hearsay-client", "hearsay-collector", "hearsay-estimator"):
+        shown = Shell(ROOT, EXAMPLE_ADDRESS).run(f"{command} --help")
         for line in lines:
             if line.startswith(command):
                 assert line.split()[1] in shown
