@@ -82,12 +82,9 @@ class ErrorReportingGroup(click.Group):
         """Store the module and the function of each command, by the command's name."""
         super().__init__(*args, **settings)
         self._modules = modules
+        self.commands = {name: click.Command(name) for name in modules}  # the names, for help and suggestions
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 the same in every context
-        """Return the names of all commands."""
-        return sorted(self._modules)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as in the base
         """Return the command with the given name, or None."""
         if cmd_name not in self._modules:
             return None
