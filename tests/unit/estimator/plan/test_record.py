@@ -71,7 +71,7 @@ def test_strata_silence_and_the_disk_are_named_as_unprotected() -> None:
 
 
 def test_the_page_shows_what_its_command_prints() -> None:
-    page = (ROOT / "docs" / "privacy" / "deployment-record.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "privacy" / "templates.md").read_text(encoding="utf-8")
     pattern = r"```console\n\$ hearsay-estimator (.+)\n```\n\n```yaml\n(.+?)```"
     ((line, printed),) = re.findall(pattern, page, re.DOTALL)
     result = CliRunner().invoke(command, [str(ROOT / word) if "/" in word else word for word in line.split()])
