@@ -1,4 +1,4 @@
-"""The page with the mutation score."""
+"""The section with the mutation score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from tools.trusted_core import ROOT
 
-PAGE: Final = ROOT / "docs" / "privacy" / "mutation-score.md"
+PAGE: Final = ROOT / "docs" / "privacy" / "how-it-is-tested.md"
 SURVIVORS: Final = Path(__file__).with_name("survivors.toml")
 BEGIN: Final = "<!-- score: written by make mutants -->\n"
 END: Final = "<!-- end of score -->\n"
