@@ -1,4 +1,4 @@
-"""Writes the table of the page on the trusted core: ``python -m tools.trusted_core``."""
+"""Writes the table of the trusted core: ``python -m tools.trusted_core``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = ROOT / "docs" / "privacy" / "trusted-core.md"
+PAGE: Final = ROOT / "docs" / "privacy" / "proofs.md"
 LIST: Final = ROOT / "tests" / "architecture" / "trusted_core.toml"
 PACKAGE: Final = ROOT / "client_sdk"
 TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<!-- end of table -->)", re.DOTALL)
