@@ -49,14 +49,16 @@ def test_there_are_commands_for_a_deployment() -> None:
 
 
 def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
-    page = DOCS / "how-to" / "grafana.md"
+    page = DOCS / "reference" / "monitoring.md"
     (settings,) = samples(page, "yaml")
-    (job,) = yaml.safe_load(settings)["scrape_configs"]
+    job, *_ = yaml.safe_load(settings)["scrape_configs"]
     shipped = yaml.safe_load((ROOT / "docker" / "monitoring" / "prometheus.yaml").read_text(encoding="utf-8"))
     assert job["job_name"] == shipped["scrape_configs"][0]["job_name"]
     assert job["static_configs"][0]["targets"] == ["127.0.0.1:9090"]
-    exposed = set(re.findall(r"`(hearsay_\w+)", PARTS["metrics of a collector"]()))
-    series = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
+    exposed = set(
+        re.findall(r"`(hearsay_\w+)", "".join(PARTS[f"metrics of a {who}"]() for who in ("collector", "relay")))
+    )
+    series = set(re.findall(r"(hearsay_\w*[a-z])\b", page.read_text(encoding="utf-8")))
     assert {name.removesuffix("_bucket") for name in series} <= exposed | {*FIGURES, *METRICS}
 
 

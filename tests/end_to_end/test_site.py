@@ -66,7 +66,7 @@ def test_what_is_loaded_from_elsewhere_would_be_noticed() -> None:
 
 def test_the_site_can_be_searched_and_knows_the_words_of_the_pages(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
-    for page in ("tutorial/1-ask", "privacy/index", "reference/metrics", "how-to/grafana"):
+    for page in ("tutorial/1-ask", "privacy/index", "reference/metrics", "reference/monitoring"):
         assert f'"{page}"' in index
     assert "permanent_epsilon" in index
 
