@@ -1,4 +1,4 @@
-"""The hardware for a number of devices, computed from RESULTS.md for the page on sizing."""
+"""The hardware for a number of devices, computed from RESULTS.md for the store's page."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
 from tests.support.services.images import ROOT
 
 KEYS = (ROOT / "docs" / "how-to" / "keys.md").read_text(encoding="utf-8")
-ACCESS, FAILURES, SIZING = (
+ACCESS, FAILURES, STORE = (
     (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("access", "failures", "sizing")
+    for name in ("access", "failures", "store")
 )
 NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("nginx.conf", "upstream.conf"))
 
@@ -35,8 +35,8 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert MAX_RETRY_AFTER_S == HOUR_S
     assert CLOCK_SKEW_S == 600
     assert GRACE_S == 3 * DAY_S
-    assert f"`--threads` ({DEFAULT_THREADS})" in SIZING
-    assert f"holds {MAX_CONNECTIONS} connections" in SIZING
+    assert f"`--threads` ({DEFAULT_THREADS})" in STORE
+    assert f"holds {MAX_CONNECTIONS} connections" in STORE
     assert f"within {WORKER_STOP_S} seconds" in FAILURES
     assert "max_conns=64 " in NGINX
     assert "every collector is processing 64 requests" in " ".join(ACCESS.split())

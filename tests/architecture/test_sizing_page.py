@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.sizing import ROOT, SOURCES, Figures, measured, needs
 
-PAGE = ROOT / "docs" / "reference" / "sizing.md"
+PAGE = ROOT / "docs" / "reference" / "store.md"
 
 
 def test_the_results_have_every_figure() -> None:
