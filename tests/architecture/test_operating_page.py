@@ -14,7 +14,6 @@ from collector.log import Event
 from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
 from tests.support.services.images import ROOT
 
-KEYS = (ROOT / "docs" / "how-to" / "keys.md").read_text(encoding="utf-8")
 ACCESS, FAILURES, STORE = (
     (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
     for name in ("access", "failures", "store")
@@ -60,5 +59,5 @@ def test_the_pages_that_files_of_operators_name_are_there() -> None:
 
 
 def test_a_new_password_of_the_store_goes_into_both_files_that_hold_it() -> None:
-    section = KEYS.partition("## The store's password")[2].partition("\n## ")[0]
+    section = ACCESS.partition("### The store's password")[2].partition("\n#")[0]
     assert [name for name in ("store_url", "store_users") if f"`secrets/{name}`" not in section] == []

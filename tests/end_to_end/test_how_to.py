@@ -15,14 +15,17 @@ from client_sdk.protocol import Registry
 from tests.support.services.git import commit_all, git
 from tools.tutorial import ROOT, blocks, reading
 
-FOLDER = ROOT / "docs" / "how-to"
+DOCS = ROOT / "docs"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
 ELSEWHERE = {"backups", "debian", "operating", "upgrading"}
 """Pages whose samples test_debian.py, test_readme.py and test_upgrading.py run."""
+OUTSIDE = ("reference/access",)
+"""Pages of other folders that also say how to do something."""
+PATHS = {path.stem: path for path in (*sorted(DOCS.glob("how-to/*.md")), *(DOCS / f"{name}.md" for name in OUTSIDE))}
 PAGES = {
-    path.stem: [block for block in blocks(path) if block.language != "toml" or block.file]
-    for path in sorted(FOLDER.glob("*.md"))
-    if path.stem not in ELSEWHERE
+    name: [block for block in blocks(path) if block.language != "toml" or block.file]
+    for name, path in PATHS.items()
+    if name not in ELSEWHERE
 }
 FROM_NOTHING = {"consent", "install", "python-app", "testing", "web-app"}
 """Pages for somebody who has no file of questions yet; they say how to get one."""
@@ -84,13 +87,13 @@ ACCEPTED = "; the collector's answer: accepted"
 
 
 def test_the_page_quotes_that_the_first_report_of_an_app_is_accepted() -> None:
-    assert f"{ACCEPTED}\n```" in (FOLDER / "python-app.md").read_text(encoding="utf-8")
+    assert f"{ACCEPTED}\n```" in PATHS["python-app"].read_text(encoding="utf-8")
     assert TRIAL.text == "python tool.py build\n"
 
 
 def quoted(name: str, command: str) -> list[str]:
     """Return the lines of a command's output that a page for analysts quotes, without omissions."""
-    _, _, after = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition(f"```sh\n{command}```\n\n```text\n")
+    _, _, after = PATHS[name].read_text(encoding="utf-8").partition(f"```sh\n{command}```\n\n```text\n")
     return [line for line in after.partition("```")[0].splitlines() if line.strip() not in {"", "…"}]
 
 
@@ -101,7 +104,7 @@ def test_pages_for_analysts_quote_their_commands() -> None:
 
 @pytest.mark.long
 def test_the_proof_of_the_health_example_is_quoted_to_the_last_digit(folder: Path) -> None:
-    page = (FOLDER / "auditing.md").read_text(encoding="utf-8")
+    page = PATHS["auditing"].read_text(encoding="utf-8")
     shutil.copy(ROOT / "examples" / "health" / "metrics.toml", folder)
     with reading(folder) as reader:
         assert f"```text\n{reader.run('hearsay-estimator audit --exact' + chr(10))}```" in page
