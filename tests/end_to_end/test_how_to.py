@@ -17,8 +17,8 @@ from tools.tutorial import ROOT, blocks, reading
 
 DOCS = ROOT / "docs"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
-ELSEWHERE = {"backups", "debian", "operating", "upgrading"}
-"""Pages whose samples test_debian.py, test_readme.py and test_upgrading.py run."""
+ELSEWHERE = {"backups", "debian", "operating"}
+"""Pages whose samples test_debian.py and test_readme.py run."""
 OUTSIDE = ("reference/access",)
 """Pages of other folders that also say how to do something."""
 PATHS = {path.stem: path for path in (*sorted(DOCS.glob("how-to/*.md")), *(DOCS / f"{name}.md" for name in OUTSIDE))}

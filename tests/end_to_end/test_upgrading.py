@@ -1,4 +1,4 @@
-"""docs/how-to/upgrading.md between two builds of this head, forth and back, while devices send."""
+"""The page on upgrades, between two builds of this head, forth and back, while devices send."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tools.tutorial import ROOT, blocks
 
 pytestmark = pytest.mark.long
 
-PREPARE, SWITCH, ACROSS = (block.text for block in blocks(ROOT / "docs" / "how-to" / "upgrading.md"))
+PREPARE, SWITCH, ACROSS = (block.text for block in blocks(ROOT / "docs" / "reference" / "upgrading.md"))
 OLD, NEW = "0.1.0", "0.2.0"
 
 ADDED = """
