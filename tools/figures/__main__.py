@@ -19,8 +19,8 @@ DRAWINGS: Final = {"overview.svg": drawings.overview, "ledger.svg": drawings.led
 BLOCKS: Final = {
     ("research/mechanisms.md", "excess"): excess,
     ("is-it-for-you.md", "devices"): devices_table,
-    ("concepts/budget.md", "spent"): spent_table,
-    ("concepts/noise.md", "needed"): needed_table,
+    ("concepts/index.md", "spent"): spent_table,
+    ("concepts/index.md", "needed"): needed_table,
     ("privacy/how-it-is-tested.md", "tested"): tested_table,
 }
 """The computed parts of pages, by page and by the name in the page's markers."""
