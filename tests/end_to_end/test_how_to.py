@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
 ELSEWHERE = {"backups", "debian", "operating"}
 """Pages whose samples test_debian.py and test_readme.py run."""
-OUTSIDE = ("reference/access",)
+OUTSIDE = ("privacy/templates", "reference/access")
 """Pages of other folders that also say how to do something."""
 PATHS = {path.stem: path for path in (*sorted(DOCS.glob("how-to/*.md")), *(DOCS / f"{name}.md" for name in OUTSIDE))}
 PAGES = {
@@ -60,7 +60,7 @@ def test_the_samples_of_a_page_work_in_order(name: str, folder: Path) -> None:
         commit_on_base_branch(folder)
     with reading(folder) as reader:
         reader.run(OWN_HOME)
-        if name == "asked-by-a-user":
+        if name == "templates":
             reader.save("device.py", DEVICE)
             reader.run("python device.py\n")
         for block in PAGES[name]:
