@@ -16,7 +16,7 @@ import pytest
 from tests.support.services.git import snapshot
 from tests.support.services.wheels import ROOT, build, environment, only
 
-PAGE = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "sdk.md").read_text(encoding="utf-8")
 SOURCE = "https://hearsay.example.org/source"
 VERSION = version("hearsay-ldp-client")
 

@@ -27,7 +27,7 @@ PAGES = {
     for name, path in PATHS.items()
     if name not in ELSEWHERE
 }
-FROM_NOTHING = {"consent", "install", "python-app", "testing", "web-app"}
+FROM_NOTHING = {"consent", "python-app", "testing", "web-app"}
 """Pages for somebody who has no file of questions yet; they say how to get one."""
 FOR_ANALYSTS = {"auditing", "planning"}
 """Pages whose commands take seconds; a block of text right after one is a part of its output."""

@@ -201,7 +201,7 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
     assert "dark_mode" in capsys.readouterr().out
     names["telemetry"].close()  # type: ignore[attr-defined] # what the sample made
 
-    operating = {"check", "export", "import", "retire"}
+    operating = {"check", "export", "import", "retire", "selftest"}
     ran = {"make", "export", "serve", *operating}
     show, forget, close, table, preliminary, page, installs, archive = (
         line for line in commands() if not ran & set(line.split()[:3])
