@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the passwords, keys and certificate that the compose files mount: see docs/how-to/docker.md.
+# Writes the passwords, keys and certificate that the compose files mount: see docs/reference/operating.md.
 #   docker/init.sh [HOST]
 # HOST is the name or address of the proxy for devices (default: localhost). The script overwrites nothing. It needs
 # openssl, but no image.

@@ -46,7 +46,7 @@ def test_the_page_names_every_file_that_the_units_read() -> None:
     units = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "systemd").glob("*.service"))
     named = set(re.findall(r"/etc/hearsay/%i/[\w.-]+", units))
     assert {path.rpartition("/")[2] for path in named} == {"metrics.toml", "read-token", "addresses"}
-    page = (ROOT / "docs" / "how-to" / "debian.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "operating.md").read_text(encoding="utf-8")
     for path in named:
         folder, _, file = path.replace("%i", "$app").rpartition("/")
         assert f"{folder}/{file}" in page or f" {file} {folder}/\n" in page, path

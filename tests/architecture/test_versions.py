@@ -22,7 +22,7 @@ NAMING = (
     "docker/collector.Dockerfile",
     "docker/estimator.Dockerfile",
     "docker/common.yaml",
-    "docs/how-to/docker.md",
+    "docs/reference/operating.md",
 )
 """Files that must name a version: images have it in their tags and labels."""
 

@@ -1,4 +1,4 @@
-"""A host that the commands of docs/how-to/debian.md have set up.
+"""A host that the commands of docs/reference/operating.md have set up.
 
 The units' commands run, Debian's nginx with the shipped files, and devices. Two apps are on it:
 production and staging of one program.
@@ -34,9 +34,10 @@ from tools.tutorial import ROOT, blocks
 
 pytestmark = pytest.mark.system
 
-PAGE = ROOT / "docs" / "how-to" / "debian.md"
-INSTALL, NAME, *FOR_EACH_APP = (block.text for block in blocks(PAGE))
-SECOND, _ = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+PAGE = ROOT / "docs" / "reference" / "operating.md"
+_, INSTALL, NAME, *FOR_EACH_APP, _, _ = (block.text for block in blocks(PAGE))
+SECTION = PAGE.read_text(encoding="utf-8").partition("\n## On Debian\n")[2].partition("\n## ")[0]
+SECOND, _ = re.findall(r"^```text\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
 
 NAMES = {"notes": "notes.example.com", "notes-staging": "staging.example.com"}
 CANARY_ADDRESS = "127.203.113.78"

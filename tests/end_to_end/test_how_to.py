@@ -17,8 +17,8 @@ from tools.tutorial import ROOT, blocks, reading
 
 DOCS = ROOT / "docs"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
-ELSEWHERE = {"backups", "debian", "operating"}
-"""Pages whose samples test_debian.py and test_readme.py run."""
+ELSEWHERE = {"backups"}
+"""Pages whose samples test_readme.py runs."""
 OUTSIDE = ("privacy/templates", "reference/access", "reference/plans")
 """Pages of other folders that also say how to do something."""
 PATHS = {path.stem: path for path in (*sorted(DOCS.glob("how-to/*.md")), *(DOCS / f"{name}.md" for name in OUTSIDE))}
