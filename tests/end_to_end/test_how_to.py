@@ -17,15 +17,11 @@ from tools.tutorial import ROOT, blocks, reading
 
 DOCS = ROOT / "docs"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
-ELSEWHERE = {"backups"}
-"""Pages whose samples test_readme.py runs."""
 OUTSIDE = ("privacy/templates", "reference/access", "reference/plans")
 """Pages of other folders that also say how to do something."""
 PATHS = {path.stem: path for path in (*sorted(DOCS.glob("how-to/*.md")), *(DOCS / f"{name}.md" for name in OUTSIDE))}
 PAGES = {
-    name: [block for block in blocks(path) if block.language != "toml" or block.file]
-    for name, path in PATHS.items()
-    if name not in ELSEWHERE
+    name: [block for block in blocks(path) if block.language != "toml" or block.file] for name, path in PATHS.items()
 }
 FROM_NOTHING = {"consent", "python-app", "testing", "web-app"}
 """Pages for somebody who has no file of questions yet; they say how to get one."""

@@ -31,11 +31,14 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES_OF_SAMPLES = (
     *("reference/metrics", "reference/expert", "reference/sdk", "reference/operating"),
-    *("how-to/backups", "reference/reports"),
+    *("reference/upgrading", "reference/reports"),
 )
 """Pages whose samples continue one another: they share a registry, a collector and a folder."""
-ELSEWHERE = re.compile(r"^## On Debian\n.*?(?=^## Before each deployment\n)", re.MULTILINE | re.DOTALL)
-"""A part of a page whose samples test_debian.py runs."""
+ELSEWHERE = re.compile(
+    r"^## On Debian\n.*?(?=^## Before each deployment\n)|^## Upgrade and roll back\n.*?(?=^## Compatibility\n)",
+    re.MULTILINE | re.DOTALL,
+)
+"""The parts of pages whose samples test_debian.py and test_upgrading.py run."""
 PAGES = {name: ELSEWHERE.sub("", (DOCS / f"{name}.md").read_text(encoding="utf-8")) for name in PAGES_OF_SAMPLES}
 MOST_WORDS_OF_THE_README = 700
 """Outside of code."""

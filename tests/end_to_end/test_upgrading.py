@@ -23,7 +23,7 @@ from tools.tutorial import ROOT, blocks
 
 pytestmark = pytest.mark.long
 
-PREPARE, SWITCH, ACROSS = (block.text for block in blocks(ROOT / "docs" / "reference" / "upgrading.md"))
+*_, PREPARE, SWITCH, ACROSS = (block.text for block in blocks(ROOT / "docs" / "reference" / "upgrading.md"))
 OLD, NEW = "0.1.0", "0.2.0"
 
 ADDED = """
