@@ -63,7 +63,7 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
 
 
 def test_the_keys_of_a_retired_metric_are_some() -> None:
-    retained, stopped = samples(DOCS / "how-to" / "changing.md", "toml")
+    retained, stopped = samples(DOCS / "reference" / "changing.md", "toml")
     starter = (ROOT / "client_sdk" / "commands" / "starter.toml").read_text(encoding="utf-8")
     changed = Registry.parse(stopped + starter.replace("[metric.dark_mode]\n", retained))
     assert changed.metric("dark_mode").retention_days == 365

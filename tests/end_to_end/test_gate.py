@@ -15,7 +15,7 @@ import yaml
 from client_sdk.cli import main
 from tests.support.services.git import ALONE, ROOT, commit_all, git, snapshot
 
-PAGE = (ROOT / "docs" / "how-to" / "ci-gate.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "changing.md").read_text(encoding="utf-8")
 ON_GITHUB, WITH_PRE_COMMIT = (
     yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 )

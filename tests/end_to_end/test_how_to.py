@@ -17,7 +17,7 @@ from tools.tutorial import ROOT, blocks, reading
 
 DOCS = ROOT / "docs"
 STARTER = ROOT / "client_sdk" / "commands" / "starter.toml"
-OUTSIDE = ("privacy/templates", "reference/access", "reference/plans")
+OUTSIDE = ("privacy/templates", "reference/access", "reference/changing", "reference/plans")
 """Pages of other folders that also say how to do something."""
 PATHS = {path.stem: path for path in (*sorted(DOCS.glob("how-to/*.md")), *(DOCS / f"{name}.md" for name in OUTSIDE))}
 PAGES = {
@@ -45,14 +45,14 @@ def folder(tmp_path: Path) -> Path:
 
 def test_there_are_pages_with_samples() -> None:
     with_samples = {name for name, samples in PAGES.items() if samples}
-    assert {"python-app", "testing", "ci-gate", FOR_ANALYSTS} <= with_samples
+    assert {"python-app", "testing", "changing", FOR_ANALYSTS} <= with_samples
 
 
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_the_samples_of_a_page_work_in_order(name: str, folder: Path) -> None:
     if name not in FROM_NOTHING:
         shutil.copy(STARTER, folder / "metrics.toml")
-    if name == "ci-gate":
+    if name == "changing":
         commit_on_base_branch(folder)
     with reading(folder) as reader:
         reader.run(OWN_HOME)
@@ -155,7 +155,7 @@ def commit_on_base_branch(folder: Path) -> None:
 
 
 def test_the_gate_refuses_a_change_that_reveals_more_than_the_base_branch(folder: Path) -> None:
-    gate = next(block.text for block in PAGES["ci-gate"])
+    gate = next(block.text for block in PAGES["changing"])
     starter = STARTER.read_text()
     (folder / "metrics.toml").write_text(starter)
     commit_on_base_branch(folder)
