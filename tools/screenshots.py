@@ -94,7 +94,7 @@ NUMBERED: Final = (
     "#q-dark_mode .charts > :nth-child(2)",
     "#q-dark_mode summary",
 )
-"""The parts of the page that ``docs/how-to/reading-a-report.md`` explains, in the same order."""
+"""The parts of the page that ``docs/reference/reading.md`` explains, in the same order."""
 
 MARK: Final = """([selector, number]) => {
     const place = document.querySelector(selector).getBoundingClientRect();
