@@ -1,4 +1,4 @@
-"""The page on metrics and logs names those that exist, and every alert has a section."""
+"""The page on monitoring names the metrics and events that exist, and every alert has a section."""
 
 from __future__ import annotations
 
