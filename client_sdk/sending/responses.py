@@ -100,7 +100,8 @@ def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | Non
             sentences = [code.sentence for _, code in verdict.refused]
             return f"the collector refused a report: {sentences[0]}" if sentences else None
         case Rejected(status):
-            return f"the collector rejected an upload with status {status}. The reports are lost. Is the collector too old?"
+            rejected = f"the collector rejected an upload with status {status}"
+            return f"{rejected}. The reports are lost. Is the collector too old?"
         case Transient():
             return _why_again(reply)
 
