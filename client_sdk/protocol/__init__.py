@@ -13,12 +13,12 @@ The kinds text, vector and model have their own modules next to the subpackages.
 Hearsay guarantees the following for each supported ``schema`` number of registries, and for the
 paths below ``/v1`` of the collector's HTTP API:
 
-* The meaning of a definition never changes. The same definition has the same channel integers and
-  the same edition in every version and on every machine.
+* The meaning of a metric's definition never changes. The same definition has the same
+  `Channel.integers` and the same `Metric.edition` in every version and on every machine.
 * Within a schema number, ``mechanism = "auto"`` always chooses the same mechanism for a kind and an
-  epsilon. A version of Hearsay without a definition's mechanism refuses the definition.
-* Request and response bodies contain only the specified fields. A new field requires a new protocol
-  version.
+  epsilon. A version of Hearsay that lacks the mechanism of a definition refuses the definition.
+* Request and response bodies contain only the fields that the protocol version specifies. A new
+  field requires a new protocol version.
 * The codes of refusals keep their names and meanings. A new protocol version may add codes.
 """
 
@@ -73,11 +73,12 @@ _OF_ANSWERS = {
     "Refusal": "verdict",
     "Verdict": "verdict",
 }
-"""Maps names about a collector's response to their modules in `client_sdk.protocol.wire`."""
+"""Maps names that are used with collectors' responses to their modules in
+`client_sdk.protocol.wire`."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a name about a collector's response on first use."""
+    """Import a name from one of the modules in `_OF_ANSWERS`, when the name is first used."""
     if name not in _OF_ANSWERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.wire.{_OF_ANSWERS[name]}"), name)

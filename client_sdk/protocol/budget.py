@@ -1,4 +1,4 @@
-"""The ceilings on a device's privacy loss, and the strategy that spreads its budget."""
+"""The ceilings on a device's privacy loss, and the rule that selects each window's metrics."""
 
 from enum import StrEnum
 from fractions import Fraction
@@ -7,12 +7,12 @@ from typing import NamedTuple
 from client_sdk.protocol.window import WindowKind
 
 ATTOS = 10**18
-"""The number of units in a delta of 1. Deltas are rounded up to whole units, so that sums are
-exact."""
+"""The number of units into which a delta of 1 is divided. Deltas are rounded up to whole units, so
+that sums are exact."""
 
 
 class Strategy(StrEnum):
-    """The rule that selects the metrics of a window. The rule does not depend on answers."""
+    """The rule that selects the metrics that a device answers in a window, whatever the answers."""
 
     SPLIT = "split"
     """The device answers every metric in every window."""
@@ -26,7 +26,7 @@ class Strategy(StrEnum):
 
 
 class Cost(NamedTuple):
-    """The charge for one report, in billionths of epsilon and in units of 10**-18 of delta."""
+    """The charge for one report: ``nanos`` / 10**9 of epsilon, and ``attos`` / 10**18 of delta."""
 
     nanos: int
     attos: int = 0
@@ -42,7 +42,7 @@ class Spent(NamedTuple):
 
 
 class Ceiling(StrEnum):
-    """A ceiling on charges. Values are the keys in the registry's table ``[budget]``."""
+    """A ceiling on a device's charges. Values are the keys in the registry's table ``[budget]``."""
 
     PER_WINDOW = "per_window"
     PER_MONTH = "per_month"
@@ -54,17 +54,22 @@ class Budget(NamedTuple):
     """The ceilings and the strategy of a registry. Epsilons are in billionths, rounded down.
 
     Attributes:
-        window: the window of the ceiling ``per_window``, and the default window of a metric.
-        per_window_nanos: the maximum total cost of all reports within one such window.
+        window: the period to which the ceiling ``per_window`` applies; also the default window of a
+            metric.
+        per_window_nanos: the maximum total cost of a device's reports within one period of the
+            length `window`.
         lifetime_nanos: the maximum total cost of all reports of a device.
-        per_month_nanos: the maximum total cost of all reports within a calendar month (UTC); None
-            without a monthly ceiling.
-        lifetime_attos: the maximum sum of the deltas of all reports, in units of 10**-18.
+        per_month_nanos: the maximum total cost of a device's reports within a calendar month (UTC);
+            None without a monthly ceiling.
+        lifetime_attos: the maximum sum of the deltas of all reports of a device, in units of
+            10**-18.
         strategy: the rule that selects the metrics of a window.
-        answers: the number of metrics drawn per window; None if the strategy draws no metrics.
+        answers: the number of metrics that the strategy draws at random per window; None if the
+            strategy draws no metrics.
         web_year_nanos: the app's limit on epsilon per year, for browsers that repeatedly delete
             their storage; None if the app is not for browsers.
-        accept: the reason for exceeding `registry.limits`; empty without a reason.
+        accept: the registry's reason for exceeding the limits in `registry.limits`; empty if the
+            registry gives none.
     """
 
     window: WindowKind
@@ -79,7 +84,7 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the ledger. Then only the ceiling per window is reliable."""
+        """Whether a browser may delete the charges. If so, only `per_window_nanos` is reliable."""
         return self.web_year_nanos is not None
 
     @property
@@ -95,7 +100,7 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a report would exceed, given earlier charges."""
+        """Return the ceilings that a report of this cost exceeds, after the charges ``spent``."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

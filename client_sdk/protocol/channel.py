@@ -1,8 +1,8 @@
 """A mechanism is a finite channel: each input symbol has a distribution over output symbols.
 
 A report is one output symbol. A tally counts the reports of each symbol, and contains all
-information in the reports. The estimator inverts the channel. The channel's integers alone
-determine the privacy of a report (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
+information in the reports. The estimator inverts the channel. `Channel.integers` alone determine
+the privacy of a report (Dwork & Roth 2014, definition 2.4, for a finite alphabet).
 
 Coins are the random decisions of a channel. Callers pass coins as an argument.
 """
@@ -37,8 +37,9 @@ MOST_LIKELIEST: Final = 4
 class Channel(ABC):
     """The probability of each output symbol for each input.
 
-    The number of coins in ``perturb`` depends only on the reported symbol. Therefore the running
-    time and the state of the random generator reveal no more than the report.
+    The number of coins that ``perturb`` draws depends only on the reported symbol. Therefore the
+    running time and the state of the random generator reveal nothing that the report does not
+    reveal.
 
     Attributes:
         inputs: the number of input symbols, k, which are the integers 0..k-1. For a channel of
@@ -72,7 +73,7 @@ class Channel(ABC):
     @property
     @abstractmethod
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name; part of the edition."""
+        """The integers that define the channel, by name. `Metric.edition` depends on them."""
 
     @property
     @abstractmethod
@@ -87,22 +88,22 @@ class Channel(ABC):
         """The delta of differential privacy for the epsilon of `worst_ratio`.
 
         The delta is the maximum over inputs x and x' of this sum over all symbols: max(0,
-        P(symbol|x) - worst_ratio * P(symbol|x')). For most mechanisms, the delta is `PURE`.
+        P(symbol|x) - worst_ratio * P(symbol|x')). For most mechanisms, the delta is 0 (`PURE`).
         """
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 used by one mechanism
-        """Return the chance that a report shifts odds by more than ``ratio`` (>= `worst_ratio`)."""
+        """Return a report's chance to shift the odds of two inputs by more than ``ratio``."""
         return PURE
 
     @property
     def last_step(self) -> Channel:
-        """The last random step of the channel, such as the perturbation of a permanent answer."""
+        """The channel of the last random step, such as the perturbation of a permanent answer."""
         return self
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of all reports of an unchanged answer, in billionths; 0 without a limit."""
+        """The total epsilon of all reports of an unchanged answer, in billionths; 0: no limit."""
         return 0
 
     @abstractmethod
@@ -116,7 +117,7 @@ class Channel(ABC):
     def likeliest(self, symbol: int) -> Sequence[int]:
         """Return the most likely inputs for a symbol, in ascending order.
 
-        Of more than `MOST_LIKELIEST` equally likely inputs, some may be left out.
+        If more than `MOST_LIKELIEST` inputs are equally likely, the result may omit some of them.
         """
         if self.says_truth:
             return (symbol,)

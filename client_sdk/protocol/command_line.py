@@ -56,7 +56,7 @@ COMPLETION_HINTS: Final[Mapping[str, str]] = {
 
 
 def completion_path(program: str, shell: str, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return the shell's file for the completion of a program."""
+    """Return the file from which a shell reads the completions of a program."""
     if shell == "bash":
         data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
         return data / "bash-completion" / "completions" / program
@@ -71,7 +71,7 @@ HEAD_BYTES = 4096
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two paths name the same file, even through links. The file need not exist yet."""
+    """Whether two paths name the same file, after following links. The file need not exist yet."""
     try:
         return path.samefile(other)
     except OSError:

@@ -2,8 +2,9 @@
 
 Epsilon is computed from a channel's integers, and is the same on every machine. ``decimal`` rounds
 ``exp`` and ``ln`` correctly, half to even. Therefore the true value is within one unit in the last
-place of the result. The C library does not guarantee this. Two machines could then derive different
-channels from one definition, and the collector would refuse reports.
+place of the result. The C library's ``exp`` and ``log`` are not always rounded correctly. With
+these functions, two machines could derive different channels from one definition, and the collector
+would refuse reports.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ PURE = Fraction(0)
 def nanos_ceiling(ratio: Fraction) -> int:
     """Return the charge for a worst ratio: ln(ratio) in billionths, rounded up.
 
-    The cache is needed because a ledger calls this function for each new permanent answer. A
-    logarithm takes twenty times as long as the cache.
+    Results are cached, because a device calls this function for each new permanent answer.
+    Computing a logarithm takes twenty times as long as reading the cached one.
     """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
@@ -36,14 +37,14 @@ def as_float(nanos: int) -> float:
 
 
 PRECISION_DIGITS = 50
-"""The number of decimal digits of intermediate results. 64-bit numerators need 20."""
+"""The number of decimal digits of intermediate results. 64-bit numerators need only 20 digits."""
 
 DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exp_floor(exponent: Fraction) -> Fraction:
-    """Return e**exponent as a rational number, rounded down by less than one part in 10**48."""
+    """Return a rational number below e**exponent, by less than one part in 10**48."""
     below = DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
     return Fraction(DOWN.next_minus(DOWN.exp(below)))
 

@@ -1,7 +1,8 @@
 """The errors of `client_sdk.protocol`.
 
-Messages say what is wrong and what to do. Most errors also have the details as attributes. No error
-contains a user's answer. `HearsayError` is the base class of all errors of the project.
+Messages say what is wrong and what to do. Most errors have attributes with the details in the
+message. No error contains a user's answer. `HearsayError` is the base class of all errors of the
+project.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class RegistryError(HearsayError):
 
 
 class LanguageError(HearsayError, ValueError):
-    """The requested language has no sentences. The message names the available languages."""
+    """No sentences exist in the requested language. The message names the available languages."""
 
 
 class WindowError(HearsayError):

@@ -1,10 +1,10 @@
-"""The maximum number of a device's reports, and the maximum privacy loss, in a period.
+"""A device's maximum number of reports and maximum privacy loss within a period.
 
 Several functions take the current day, ``today``. The results of these functions apply to a device
-that starts on that day. If ``today`` is None, the results apply to every device, no matter when the
-device started.
+that sends no reports before that day. If ``today`` is None, the results apply to every device, no
+matter when its first report is sent.
 
-Sums of privacy losses are exact integers, limited by the ledger's ceilings.
+Each sum of privacy losses is an exact integer, and is limited by the ceilings in `Budget`.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 
 
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
-    """Return the maximum number of reports of each metric without ceilings.
+    """Return each metric's maximum number of reports, as if there were no ceilings.
 
     If a device draws n metrics per window, the result contains only the n metrics with the largest
-    epsilons. No other n metrics reveal more.
+    epsilons. No other selection of n metrics reveals more.
     """
     metrics = list(registry.metrics.values())
     if registry.budget.strategy is Strategy.SAMPLE:
@@ -117,9 +117,9 @@ def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date 
 def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
     """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
-    Under `Strategy.PACE`, a device answers all metrics of a window or none. The budget must then
-    suffice for all unexpired metrics. If some metrics are stopped, or the user did not agree to
-    them, more of the budget remains for the others.
+    Under `Strategy.PACE`, a device answers either all metrics of a window or none, so that the
+    lifetime budget is divided among all unexpired metrics. With ``alone``, the result assumes the
+    largest possible part for this metric: the other metrics cost no more than one report each.
     """
     budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]
@@ -148,7 +148,7 @@ def _pays_whole_windows(registry: Asked) -> bool:
     """Whether a device pays, in each window, either for all metrics or for none.
 
     The result is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling could
-    leave too little for some metric.
+    leave too little budget for some metric.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos
@@ -213,7 +213,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
     """Return a bound on the probability that a horizon's reports reveal more than `most_nanos`.
 
     The bound adds up, over all reports, the probability that a report reveals more than its charge.
-    Without delta, the bound is 0. The sum may be above 1.
+    The bound is 0 if no metric has a delta. The sum may be above 1.
     """
     return sum(
         (

@@ -41,13 +41,15 @@ class Metric:
         persist: whether a window's running count, or the days of use, are stored on disk.
         retention_days: how many days the collector keeps a closed tally; None without a limit.
         unit: the unit of the numbers, such as ms; may be empty.
-        consent: the purposes of the metric. The user must agree to all purposes or, without
-            purposes, to everything.
+        consent: the purposes of the metric. The user must agree to all purposes of the metric. If
+            it has no purposes, the user must agree to all collection.
         is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
         title: the name for people; by default, the metric's name.
         is_public: whether estimates may be published.
-        strata: the names of the metric's public strata, such as "platform=ios"; may be empty.
-        stratum: the stratum of the reports, sent unperturbed; empty without a stratum.
+        strata: the names of the groups of devices (*strata*) that are counted separately, such as
+            "platform=ios"; may be empty.
+        stratum: the stratum that a report belongs to, which is sent unperturbed; empty without a
+            stratum.
         is_trial: whether the reports belong to a trial (`registry.trial`).
         edition: the hexadecimal digest of everything that determines the meaning of a report.
         editions: the edition of reports without a stratum, then the edition for each of ``strata``.
@@ -129,8 +131,8 @@ class Metric:
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
         """Return a uniformly drawn input, to replace an invalid answer.
 
-        The report's distribution is then the mean over all inputs. This mean is within the
-        channel's epsilon of the distribution for any answer.
+        The report's distribution is then the mean of the distributions for all inputs. This mean is
+        within the channel's epsilon of the distribution for any answer.
         """
         return self.kind.draw(self.channel.inputs, coins)
 
@@ -168,7 +170,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the possible answers and the fill, as part of the edition."""
+    """Return the possible answers and `Metric.fill`, as part of `Metric.edition`."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning

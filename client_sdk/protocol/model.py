@@ -10,8 +10,8 @@ There are two encodings of an answer:
 
 Both encodings consist of integers that are the same on every machine.
 
-Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
-sufficient statistics for scalable Bayesian GLM inference" (degree 2).
+Source for the vector of products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial
+approximate sufficient statistics for scalable Bayesian GLM inference" (degree 2).
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ MAX_INPUTS: Final = 88
 coordinates would not fit into a vector of the maximum length."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
-"""The weights of the vector's four parts: label * feature, feature * feature, feature, and label.
-The whole vector has a fixed norm, so a larger weight for one part adds noise to the other parts.
-docs/research/models.md compares these weights with alternatives."""
+"""The weights of the four parts of the vector of products: label * feature, feature * feature,
+feature, and label. The whole vector has a fixed norm, so a larger weight for one part adds noise to
+the other parts. docs/research/models.md compares these weights with alternatives."""
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
@@ -64,7 +64,8 @@ class ModelFeature:
     Attributes:
         name: the feature's key in an answer.
         kind: the definition of the possible values.
-        bins: the number of equal parts of a number's range; unused for a choice of values.
+        bins: the number of equal parts into which a number's range is divided; unused for a choice
+            of values.
     """
 
     name: str
@@ -131,7 +132,7 @@ class ModelFeature:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The features, in the registry's order, and the label of an answer.
+    """The features, in the registry's order, and the label that a model predicts from them.
 
     Attributes:
         features: at least one, with different names.
@@ -163,7 +164,7 @@ class Observation:
 
     @property
     def definition(self) -> dict[str, object]:
-        """The features and the label, as part of the edition."""
+        """The features and the label, as part of `Metric.edition`."""
         features = [{"name": each.name, "kind": each.kind.name, **each.kind.definition} for each in self.features]
         return {"features": features, "label": {"kind": self.label.name, **self.label.definition}}
 
@@ -173,7 +174,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return two answers: all minimums or first values, and all maximums or last values."""
+        """Return two answers: one with all minimums or first values, one with the opposite."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -349,7 +350,7 @@ class Model(_OfFeatures, Ball):
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
         """Return a model that shortens vectors of scaled features to the norm ``norm``.
 
-        The default norm is the square root of half the number of coordinates.
+        The default norm is the square root of half the number of the features' coordinates.
         """
         inputs = len(observation.coordinates)
         return cls(observation, isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT))
@@ -381,7 +382,7 @@ class Model(_OfFeatures, Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
@@ -406,8 +407,8 @@ class CrossedModel(_OfFeatures):
     """Features and a yes-or-no label. Each report is about one feature and the label.
 
     Attributes:
-        observation: the label and the features. The ranges of all numbers have the same number of
-            parts.
+        observation: the label and the features. The ranges of all numbers are divided into the same
+            number of parts.
     """
 
     name: ClassVar[str] = "model-of-crosses"
@@ -422,7 +423,7 @@ class CrossedModel(_OfFeatures):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return self.observation.definition | {"bins": self.observation.features[0].bins}
 
     @property
@@ -469,7 +470,7 @@ def length_for(inputs: int) -> int:
 
 
 def products(features: Sequence[int], label: int) -> list[int]:
-    """Return the weighted coordinates of the vector.
+    """Return the weighted coordinates of the vector of products.
 
     The coordinates are label * feature i, feature i * feature j for i <= j, feature i, and the
     label. ``features`` are scaled, with a norm of at most `UNIT`. ``label`` is from -`UNIT` to

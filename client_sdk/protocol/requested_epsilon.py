@@ -17,7 +17,7 @@ report at epsilon 1."""
 
 GREATEST_EPSILON = Decimal(20)
 """The maximum epsilon. Above this epsilon, fewer than one report in 10**8 would differ from the
-answer. 64-bit numerators would represent such probabilities too coarsely."""
+answer, and the steps between 64-bit probabilities would be too coarse for such a share."""
 
 _LOGARITHM = r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)"
 """``ln`` of a number in ASCII digits, which every programming language reads in the same way. More

@@ -131,7 +131,7 @@ class Text(Kind):
         max_items: the maximum number of texts in one answer. If 1, the answer is a text; otherwise,
             the answer is a list of different texts in any order.
         cells: the approximate number of cells of a group; the channel determines the exact number.
-        approved: the discovered texts that may be published; not part of the edition.
+        approved: the discovered texts that may be published; not part of `Metric.edition`.
     """
 
     name: ClassVar[str] = "text"
@@ -241,7 +241,7 @@ class Text(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition, without the number of cells."""
+        """The possible answers, as part of `Metric.edition`, without the number of cells."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,

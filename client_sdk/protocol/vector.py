@@ -127,7 +127,7 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition. The norm is a string such as ``1/3``."""
+        """The length and the norm, a string like ``1/3``, as part of `Metric.edition`."""
         return {"length": self.length, "norm": str(self.norm)}
 
     @property

@@ -47,7 +47,7 @@ class Category(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers and `other`, as part of the edition."""
+        """The possible answers and `other`, as part of `Metric.edition`."""
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     def symbol(self, answer: object) -> int:
@@ -69,10 +69,10 @@ class Category(Labels):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values, or ``str`` for any string."""
+        """The type of an answer: a ``Literal`` of the values, or ``str`` if any string is valid."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: a union of the values, or ``string`` for any string."""
+        """The type of an answer: a union of the values, or ``string`` if any string is valid."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"

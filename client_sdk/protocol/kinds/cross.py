@@ -6,8 +6,8 @@ one category.
 
 For a small epsilon, two points are best: the ends of the range. Each additional point adds inputs
 to the channel. For a large epsilon, more points are best, because rounding to few points costs more
-precision than additional inputs. ``docs/research/models.md`` contains the measurements for
-`POINTS`.
+precision than additional inputs. The measurements behind `POINTS` are in
+``docs/research/models.md``.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ MAX_CELLS: Final = 256
 million devices, and computing the covariance would take seconds."""
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
-"""Pairs (m, r), in descending order of m. Numbers are rounded to m points, for the first pair with
-r * groups <= e**epsilon. For example, with 2 groups, there are 3 points if e**epsilon is at least
-8, and 5 points if it is at least 64."""
+"""Pairs (m, r), in descending order of m. Numbers are rounded to the m points of the first pair for
+which r times the number of groups is at most e**epsilon. For example, with 2 groups, there are 3
+points if e**epsilon is at least 8, and 5 points if it is at least 64."""
 
 LEAST_POINTS: Final = 2
 """The minimum number of points for rounding a number: the ends of its range."""
 
 MEAN: Final = ("mean", "")
-"""The required statistic and scale of a number in a pair. The empty scale is linear."""
+"""A number can be in a pair only with this statistic and this scale. The empty scale is linear."""
 
 _CROSSED: Final = "first a boolean, category or ordinal (the groups), then another of these or a number with a mean"
 
@@ -65,8 +65,8 @@ _CROSSED: Final = "first a boolean, category or ordinal (the groups), then anoth
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
     """Return the kind of a pair of metrics; None after a mistake, which is added to the table.
 
-    ``raw`` is the value of the key ``cross``. ``others`` contains the kinds of the metrics that may
-    be combined, or None for a metric with mistakes.
+    ``raw`` is the value of the key ``cross``. ``others`` maps the name of each metric that may be
+    combined to its kind, or to None if the metric has mistakes.
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
@@ -99,7 +99,7 @@ def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int =
 
 
 class _Pair(Kind):
-    """The base class of both kinds of pairs."""
+    """The base class of `Cross` and `MeanByGroup`."""
 
     __slots__ = ()
 
@@ -153,13 +153,13 @@ class _Pair(Kind):
 class Cross(_Pair, Labels):
     """Answers to two metrics with a few possible answers each.
 
-    The pair of inputs i and j has input i * size + j, where ``size`` is the number of possible
-    answers to the second metric.
+    If the two answers are inputs i and j of their own kinds, the pair is input i * n + j. Here, n
+    is the number of possible answers to the second metric.
 
     Attributes:
         first: the kind of the metric that defines the groups.
         second: the kind of the metric to compare between groups.
-        names: the names of the two metrics, for people; not part of the edition.
+        names: the names of the two metrics, for people; not part of `Metric.edition`.
     """
 
     name: ClassVar[str] = "cross"
@@ -180,7 +180,7 @@ class Cross(_Pair, Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
 
     def symbol(self, answer: object) -> int:
@@ -230,7 +230,7 @@ class MeanByGroup(_Pair):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
@@ -255,7 +255,7 @@ class MeanByGroup(_Pair):
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
 
     def samples(self) -> Iterable[object]:
-        """Return each pair of a group and one of the number's samples."""
+        """Return each pair of a group and a number in ``second.samples()``."""
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers

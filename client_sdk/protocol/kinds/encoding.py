@@ -47,7 +47,7 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
-        """Return the fill "no answer", an additional input of the channel."""
+        """Return a `Fill` that means "no answer", which is an additional input of the channel."""
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:

@@ -103,8 +103,7 @@ class Grid(Kind):
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
         """Return ``fill_value``, the answer to report if nothing was recorded in a window.
 
-        If ``fill_value`` is invalid or this statistic has no such report, add a mistake to the
-        table.
+        Add a mistake to the table if ``fill_value`` is invalid, or if this kind does not allow it.
         """
         if not self.takes_fill_value:
             return Kind.fill(self, table, value)
@@ -120,7 +119,7 @@ class Grid(Kind):
         return int(number) if self.is_whole else number
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return a number in the range as an answer with a name."""
+        """Return a number in the range as a `NamedAnswer`."""
         return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:

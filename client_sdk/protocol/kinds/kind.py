@@ -1,4 +1,4 @@
-"""The interface of every kind of metric: keys, encoding and wording.
+"""The interface of every kind of metric, with the kind's keys, encoding and wording.
 
 A kind defines the possible answers, and encodes an answer as an input of a channel. The channel
 then perturbs this input (see `client_sdk.protocol.mechanisms`).
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.toml_table import TomlTable
 
 Label = bool | int | str | tuple[bool | str, bool | str] | None
-"""An answer with an estimated share. A tuple is a pair of answers, and None means "no answer"."""
+"""An answer whose share is estimated. A tuple is a pair of answers, and None means "no answer"."""
 
 
 def word(value: Label) -> str:
@@ -53,8 +53,9 @@ REFUSED: Final[Mapping[str, str]] = {
 """The keys that most kinds do not allow, each with an error message."""
 
 MOST_LITERALS: Final = 1000
-"""The maximum number of values in a generated type, because more would slow down type checkers.
-With more values, the type allows any string, and `record` rejects unlisted strings at run time."""
+"""The maximum number of values in a generated type, because more values would slow down type
+checkers. With more values, the type allows any string, and `record` rejects unlisted strings at run
+time."""
 
 MAX_CATEGORIES: Final = 10**6
 """The maximum number of answers with estimated shares. A tally of a million counters takes 8 MB,
@@ -119,7 +120,7 @@ class Kind(ABC):
         drawn: for sets, the number of elements in a padded set; otherwise 0.
         unit: the unit of the numbers if the registry sets no unit.
         statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
-        statistics: the statistics that a registry may name.
+        statistics: the values that a registry may give to the key ``statistic``.
         is_named: whether each input represents one answer, so that a report can name this answer.
         approved: the discovered texts that may be published; empty for all other kinds.
         is_ordered: whether the values have an order, and thus meaningful distances.
@@ -170,7 +171,7 @@ class Kind(ABC):
     @property
     @abstractmethod
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
 
     @property
     @abstractmethod
@@ -194,17 +195,17 @@ class Kind(ABC):
 
     @property
     def most(self) -> int:
-        """The largest sum of recorded numbers in a window; 0 if numbers are not summed."""
+        """The largest valid sum of the numbers in a window; 0 if no sum is computed."""
         return 0
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of a pair of metrics; empty for other kinds."""
+        """The kinds of the two metrics if this kind is a pair of metrics; otherwise empty."""
         return (self,)
 
     @property
     def crossed(self) -> tuple[str, ...]:
-        """The names of a pair of metrics; empty for other kinds."""
+        """The names of the two metrics if this kind is a pair of metrics; otherwise empty."""
         return ()
 
     @abstractmethod
@@ -230,7 +231,7 @@ class Kind(ABC):
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
         """Return the answer to report if nothing was recorded in a window.
 
-        If this kind has none, add a mistake to the table and return None.
+        If this kind has no such answer, add a mistake to the table and return None.
         """
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None
@@ -280,7 +281,7 @@ class Kind(ABC):
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 used by some kinds
-        """Return the names of the columns of an answer; empty if an answer needs one cell."""
+        """Return the names of a table's columns for an answer; empty if an answer is one cell."""
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 used by some kinds
@@ -306,7 +307,7 @@ def refused(*allowed: str, **more: str) -> Mapping[str, str]:
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return a type for the strings in ``values``, or ``otherwise`` for more than `MOST_LITERALS`.
+    """Return a type of the strings in ``values``; ``otherwise`` if more than `MOST_LITERALS`.
 
     ``form`` is the format of the type, and ``apart`` the separator between strings.
     """

@@ -32,8 +32,8 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
 
 GRID: Final = 2**24
-"""The number of rounding steps per unit. Near 1, the steps are about as fine as those of 32-bit
-floats."""
+"""Coordinates are rounded to multiples of 1 / `GRID`. Near 1, 32-bit floats are about as
+precise."""
 
 MAX_PROTOTYPES: Final = 1024
 
@@ -47,7 +47,7 @@ a thousand such vectors in a tenth of a second; TOML lists would take a second. 
 would also accept 1_000 and NaN."""
 
 Point = tuple[int, ...]
-"""A vector with integer coordinates, in steps of the grid."""
+"""A vector with integer coordinates, in units of 1 / `GRID`."""
 
 
 def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[str, Point] | None:
@@ -96,7 +96,7 @@ class Nearest(Category):
     """One of several labeled vectors: input i has label ``values[i]`` and vector ``points[i]``.
 
     Attributes:
-        points: the vectors in steps of the grid, all different and of the same length.
+        points: the vectors in units of 2**-24, all different and of the same length.
     """
 
     name: ClassVar[str] = "nearest"
@@ -143,13 +143,13 @@ class Nearest(Category):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition: the labels and a digest of the vectors."""
+        """The labels and a digest of the vectors, as part of `Metric.edition`."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes. An audit with these answers tests the search."""
+        """The prototypes. An audit with these answers also tests the search for the nearest one."""
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:
@@ -161,7 +161,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the nearest prototype p to x, which minimizes |p|^2 - 2 p x."""
+        """Return the index of the prototype p that minimizes |p|^2 - 2 p x, with ``point`` x."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))
@@ -190,7 +190,7 @@ class Nearest(Category):
 
 
 def point_of(numbers: object) -> Point:
-    """Return the numbers of a list, tuple or array, rounded to integers in steps of the grid."""
+    """Return the numbers of a list, tuple or array in units of 2**-24, rounded to integers."""
     return tuple(round(size * GRID) for size in sizes_of(numbers))
 
 

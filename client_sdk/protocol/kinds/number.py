@@ -34,7 +34,8 @@ MAX_COUNT: Final = 10**15
 exactly."""
 
 PERIODS: Final = (7, 28)
-"""The possible lengths of an activity's period, in days. Whole weeks weight all weekdays equally.
+"""The possible lengths of an activity's period, in days. A period of whole weeks contains each
+weekday equally often.
 """
 
 SAMPLES: Final = 1024
@@ -45,14 +46,13 @@ REMEMBERED: Final = 64
 would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point, equal to that of a coin's
-probability."""
+"""The number of binary digits of a logarithm after the point. A coin's probability has as many."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits of intermediate results after the point. Each squaring doubles the
-error, so half of the digits are valid after the last squaring. The computed logarithm is at most
-one step below the true logarithm, rounded down. The computed logarithm never decreases as the
-number increases."""
+error, so half of the digits are valid after the last squaring. The computed logarithm is the true
+logarithm rounded down to `LOG_STEPS` digits, or one step less. The computed logarithm never
+decreases as the number increases."""
 
 MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more digits would be slow."""
@@ -149,7 +149,7 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The part of the edition for numbers without clipping; empty with clipping."""
+        """The entry in `definition` for numbers without clipping; empty with clipping."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
@@ -197,7 +197,7 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high``, with its mean, distribution or quantiles to estimate.
+    """A number from ``low`` to ``high``. Its mean, distribution or quantiles are estimated.
 
     If ``clip`` is true, the statistic describes the clipped numbers. Otherwise, a number outside
     the range is invalid.
@@ -242,7 +242,7 @@ class Number(_Numeric):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition. Fractions are strings such as ``1/3``."""
+        """The range and the statistic, as part of `Metric.edition`. Fractions are strings."""
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -259,9 +259,9 @@ class Number(_Numeric):
 def log_units(number: Fraction) -> int:
     """Return the base-2 logarithm of a number of at least 1, in steps of 2**-64.
 
-    The number is divided by the largest power of 2 up to the number. Each squaring of the quotient
-    yields a binary digit: 1 if the square is at least 2 (Knuth, The Art of Computer Programming 1,
-    section 1.2.2, exercise 25).
+    The number is divided by the largest power of 2 that is not above the number. Each squaring of
+    the quotient yields a binary digit of the logarithm: 1 if the square is at least 2, otherwise 0
+    (Knuth, The Art of Computer Programming 1, section 1.2.2, exercise 25).
 
     >>> log_units(Fraction(8)) == 3 * 2**64
     True
@@ -277,7 +277,7 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return `log_units` of 1 + low and of 1 + high. Answers' logarithms are never cached."""
+    """Return `log_units` of 1 + low and of 1 + high. Unlike these, no answer's is ever cached."""
     return log_units(1 + low), log_units(1 + high)
 
 
@@ -285,8 +285,8 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 class LogNumber(Number):
     """A number of at least 0. The geometric mean over all devices is estimated.
 
-    For a number x, grid points are equally spaced in log(1 + x). The reports estimate the mean of
-    log(1 + x).
+    The grid points are numbers x with equally spaced log(1 + x). From the reports, the estimator
+    computes the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
@@ -381,7 +381,7 @@ class Count(_Whole):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -420,7 +420,7 @@ class Activity(_Whole):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by other kinds
@@ -445,16 +445,16 @@ class Activity(_Whole):
 class Thresholds(Labels, Number):
     """A number in one of several cells. Cell j begins at ``thresholds[j - 1]``.
 
-    T thresholds divide the range into T + 1 cells, the values of a category. Input j of the channel
-    is cell j. The share of answers that reach a threshold is the sum of the shares of all cells
-    above the threshold.
+    T thresholds divide the range into T + 1 cells, which are reported like the values of a
+    category. Input j of the channel is cell j. The share of answers that reach a threshold is the
+    sum of the shares of all cells above the threshold.
 
     The best channel for the shares of single cells is also the best for the shares above
     thresholds. Suppose that all k cells are equally likely, and that the channel treats all pairs
-    of cells alike. If V is the variance of one cell's share, the total share of the n highest cells
-    has variance V n (k - n) / (k - 1), proportional to V. Reports about one randomly drawn
-    threshold are never more precise. Reports about a tree of cells are at most 3% better, for up to
-    `MOST_THRESHOLDS` thresholds.
+    of cells alike. If V is the variance of one cell's estimated share, the estimated total share of
+    the n highest cells has variance V n (k - n) / (k - 1), which is proportional to V. Reports
+    about one randomly drawn threshold are never more precise. Reports of nodes in a tree of cells
+    (`hierarchical`) are at most 3% more precise, for up to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.
@@ -483,11 +483,11 @@ class Thresholds(Labels, Number):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the index of an answer's cell: the number of thresholds up to the answer."""
+        """Return the index of an answer's cell: how many thresholds are not above the answer."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:

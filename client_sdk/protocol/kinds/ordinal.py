@@ -1,4 +1,4 @@
-"""The kinds for values on a scale: all shares or only the mean is estimated."""
+"""The kinds for values on a scale. Either the share of each value or only the mean is estimated."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class OrdinalMean(Grid):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
@@ -89,7 +89,7 @@ class OrdinalMean(Grid):
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value for ``number`` after rounding, with itself as the name."""
+        """Return the value for ``number`` after rounding. The name of the answer is the value."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 

@@ -106,7 +106,7 @@ class Subset(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of the edition."""
+        """The possible answers, as part of `Metric.edition`."""
         return {**self._members.definition, "max_items": self.max_items}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes

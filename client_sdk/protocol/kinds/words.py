@@ -16,7 +16,8 @@ SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 ``&``."""
 
 MOST_LISTED: Final = 12
-"""The maximum number of answers in a list. The list then states how many more there are."""
+"""The maximum number of answers in a list. A longer list ends with the number of omitted
+answers."""
 
 DECIMALS: Final = 6
 """The maximum number of decimals of an end of a range."""

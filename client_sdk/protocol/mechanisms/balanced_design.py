@@ -15,7 +15,8 @@ with the fewest symbols is selected. If no design is good enough, the one with t
 is selected.
 
 Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
-differential privacy": balanced pairs suffice for the minimum variance, with k(k-1)/2 + 1 symbols.
+differential privacy": designs with balanced pairs reach the minimum variance with k(k-1)/2 + 1
+symbols.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 MAX_SYMBOLS: Final = 2**16
-"""The maximum number of symbols. A tally then takes at most half a megabyte."""
+"""The maximum number of symbols. The counters of all symbols then take at most half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""The largest acceptable excess of a design's variance over the minimum: one part in 4,000."""
+"""A design is good enough if its variance exceeds the minimum by at most one part in
+`TOLERANCE`."""
 
 PRIMES_TRIED: Final = 12
 """The number of primes v to try, starting at the number of answers. Larger primes have larger
@@ -53,7 +55,8 @@ LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
 LEAST_DRAWN_BLOCK: Final = 3
 """The minimum block size of random blocks, which are used if v is not prime. Random blocks of two
-values are rarely balanced. A cyclic design already contains all blocks of two values."""
+values are rarely balanced. Blocks of two values are not needed, because a cyclic design already
+contains all of them."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
@@ -66,7 +69,7 @@ UNIT: Final = 2**40
 
 @dataclass(frozen=True, slots=True)
 class BalancedDesign(BlockDesign):
-    """The channel that computes its blocks from a few *starters*. A starter is a block of s values.
+    """The channel that computes its blocks from a few *starters*, which are sets of s values.
 
     A starter times a *multiplier*, modulo v, is a *base block*. A base block plus a shift, modulo
     v, is a block. With M multipliers, base block b is starter b // M times multiplier b % M. All
@@ -77,7 +80,8 @@ class BalancedDesign(BlockDesign):
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
         order: the number of factors modulo v that leave a starter unchanged; 1 if v is not prime.
-        starters: the numbers of the starters, in ascending order.
+        starters: the numbers from which `values_by_starter` computes the starters, in ascending
+            order.
         weights: for each starter, the relative frequency of its base blocks.
     """
 
@@ -111,7 +115,7 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
-        """Return the most precise channel of these sizes within an epsilon."""
+        """Return the most precise channel that has these sizes and at most this epsilon."""
         starters, weights = zip(*balanced_starters(points, block_size).items(), strict=True)
         keep = keep_within(epsilon, points, block_size)
         return cls(inputs, points, block_size, order, starters, weights, keep)

@@ -4,10 +4,10 @@ There are v values, 0..v-1. A *base block* is a fixed set of d values. A base bl
 modulo v, is a *block*. Each symbol represents one block. For example, with v = 7, the base block
 {0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
 
-The device draws a base block, in proportion to the weights of base blocks. With probability
-`keep_numerator` / 2**64, the device then draws a shift for which the block contains the answer, and
-otherwise another shift. The shifts treat all values alike. Therefore a few base blocks can replace
-all C(v, d) sets.
+The device draws a base block with a probability proportional to the weight of the base block. With
+probability `keep_numerator` / 2**64, the device then draws a shift for which the block contains the
+answer, and otherwise another shift. The shifts treat all values alike. Therefore a few base blocks
+can replace all C(v, d) sets.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV; Ye & Barg 2018 (subset selection, with all sets of d values).
@@ -74,7 +74,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return a member of a base block if ``place`` is below d, otherwise a non-member."""
+        """Return element ``place`` of this list: a base block's d members, then other values."""
 
     @property
     def symbols(self) -> int:
@@ -83,7 +83,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of a block with the answer, divided by that of a block without."""
+        """The probability of a block with the answer, divided by that of any other block."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -107,11 +107,12 @@ class BlockDesign(Channel):
         return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return the symbol of a random block with the value or, for a lie, without the value.
+        """Return the symbol of a random block, which usually contains the value.
 
         The draw of the base block is independent of the value. Then a member and a non-member of
         the base block are drawn. The shift turns either the member or the non-member into
-        ``value``. If only one draw were made, the duration could reveal a lie.
+        ``value``. If only one of the two were drawn, the duration could reveal whether the reported
+        block contains ``value``.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]

@@ -32,11 +32,11 @@ GOOD_ENOUGH = Fraction(1005, 1000)
 much precision as losing 200 of 40,000 devices."""
 
 FEW_COUNTS = 32
-"""The largest number of possible counts that ``auto`` treats as categories, with unbiased shares.
-For more counts, ``auto`` selects a mechanism for ranges of numbers."""
+"""The largest number of possible counts for which ``auto`` selects a mechanism for categories, with
+unbiased shares. For more possible counts, ``auto`` selects a mechanism for ranges of numbers."""
 
 CACHED = 64
-"""The number of channels that are kept: the releases of a registry mostly request the same ones."""
+"""The maximum number of cached channels. Most releases of a registry request the same channels."""
 
 
 class ChannelRequest(NamedTuple):

@@ -6,11 +6,12 @@ cells.
 
 An input is a tuple with one cell for each feature. The device draws a feature, independently of the
 cells. Then the device reports the feature's cell by k-ary randomized response or a cyclic design.
-The symbol reveals the drawn feature. All features have channels with the same epsilon. The mixture
-has the same epsilon, because the draw of the feature does not depend on the cells.
+The symbol reveals the drawn feature. The channels of all features have the same epsilon. The whole
+channel has this epsilon, too, because the draw of the feature does not depend on the cells.
 
-The alternative is a vector with the products of all features. A vector contains more information,
-but more numbers mean more noise. ``docs/research/models.md`` measures when a vector becomes better.
+The alternative is to report a vector with the products of all features. A vector contains more
+information, but its additional numbers add noise. ``docs/research/models.md`` measures for which
+models a vector is better.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, which draw a level).
@@ -49,7 +50,7 @@ class Crosses(Channel):
         base_blocks: the number of base blocks of the cyclic design.
         keep_numerators: the probability that the symbol represents the true cell, times 2**64.
         features: the channel of the cells. Computed from the attributes above.
-        firsts: the number of the first symbol. Computed from the attributes above.
+        firsts: the number of the feature's first symbol. Computed from the attributes above.
     """
 
     name: ClassVar[str] = "crosses"
@@ -106,7 +107,7 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest `worst_ratio` of any feature. Two inputs may differ in all features."""
+        """The largest `worst_ratio` of a feature's channel. Inputs may differ in all features."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
@@ -133,7 +134,7 @@ BINS: Final = 6
 """The default number of equal parts of a number's range."""
 
 FEW_BINS: Final = 3
-"""The number of parts if few reports are expected."""
+"""The number of equal parts of a number's range if few reports are expected."""
 
 FEW_FEATURES: Final = 10
 """The maximum number of features for which ``auto`` chooses crosses. With more features, each
@@ -159,6 +160,6 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
 
 
 def bins_for(features: int, odds: Fraction, population: int | None) -> int:
-    """Return the number of equal parts of a number's range in crosses."""
+    """Return the number of equal parts into which crosses divide the range of a number."""
     few = population is not None and population * ln_ceiling(odds) ** 2 < FEW_REPORTS * features
     return FEW_BINS if few else BINS

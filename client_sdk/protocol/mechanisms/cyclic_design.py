@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
-"""The size of blocks that are not pseudo-random. These base blocks are {0, 1}, {0, 2} and so on, so
-that every pair of values occurs equally often."""
+"""The only block size for which base blocks are not pseudo-random. These base blocks are {0, 1},
+{0, 2} and so on, so that every pair of values occurs equally often."""
 
 WORDS_OF = b"hearsay cyclic design 1"
 """The prefix of the hashed data that determines a base block. The number of values, the block size
@@ -53,7 +53,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
-        """Return the most precise channel of these sizes within an epsilon."""
+        """Return the most precise channel that has these sizes and at most this epsilon."""
         return cls(inputs, block_size, base_blocks, keep_within(epsilon, inputs, block_size))
 
     @property

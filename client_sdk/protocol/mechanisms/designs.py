@@ -22,8 +22,8 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""The largest acceptable ratio of a design's variance to the minimum. Fewer symbols, which save
-time and memory, are worth 2%."""
+"""The largest acceptable ratio of a design's variance to the minimum. Designs with fewer symbols
+save time and memory, which is worth a variance up to 2% larger."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """The maximum number of symbols of a cyclic design. A tally then takes at most half a megabyte."""
@@ -33,8 +33,8 @@ MAX_LEVEL_SYMBOLS = 2**9
 `crosses`. More symbols would slow down every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""The maximum number of pseudo-random base blocks. With 128 base blocks, the variance is 1 + 1/128
-times the minimum. More base blocks would gain less than one percent."""
+"""The maximum number of pseudo-random base blocks. With 128 base blocks, the variance is about
+1/128 larger than the minimum. More base blocks would gain less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
 """The maximum number of symbols of a projective geometry. A tally of 64-bit counters then takes up
@@ -119,7 +119,7 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 
 
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return the `Candidate.variance` of subset selection with ``size`` of ``inputs`` values.
+    """Return the `Candidate.variance` if a device reports ``size`` of ``inputs`` values.
 
     Size 1 is k-ary randomized response. ``odds`` is e**epsilon.
     """
@@ -133,7 +133,7 @@ def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probabilities that a report contains the answer and a given other value."""
+    """Return two chances: a report contains the answer; a report contains a given other value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
@@ -168,8 +168,8 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
 
-    The result contains the number of points, the number on a hyperplane, the number on two
-    hyperplanes, and t.
+    The result contains the number of points, the number of points on a hyperplane, the number of
+    points that two hyperplanes have in common, and t.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:

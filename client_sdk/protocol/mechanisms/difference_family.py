@@ -12,17 +12,18 @@ Each value is in three blocks, and each pair of values is in one block.
 
 Because of the shifts, the number of blocks with a pair depends only on the pair's difference.
 Because of the multipliers, this number depends only on the greatest common divisor of this
-difference and v. Multipliers are *units*: values without a common divisor with v. Some units turn
-the starter into itself or its negative, which has the same differences. Units that differ by such a
-factor form a *coset*. One unit of each coset is enough.
+difference and v. Multipliers are *units*: values without a common divisor with v. The starter times
+some units is the starter or its negative, which has the same differences. Units whose quotient is
+such a unit form a *coset*. One unit of each coset is enough as a multiplier.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
 starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson
 1972, "Cyclotomy and difference families in elementary abelian groups", section 3).
 
-If v is not prime, the design combines several random starters with integer weights. The weights
-balance the differences with each common divisor. More starters are drawn until such weights exist.
-The number of weights above 0 is at most the number of divisors of v above 1 (Caratheodory 1911).
+If v is not prime, the design combines several random starters with integer weights. With these
+weights, differences occur equally often, whatever divisor they have in common with v. More starters
+are drawn until such weights exist. The number of weights above 0 is at most the number of divisors
+of v above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     None without a solution.
 
     Each of ``equations`` contains the coefficients of a row. Each of ``totals`` is at least 0, and
-    one is above 0.
+    at least one of ``totals`` is above 0.
 
     The function uses the simplex method in exact integers. Each division by a pivot is exact
     (Edmonds 1967, "Systems of distinct representatives and linear algebra"; Bareiss 1968). The

@@ -9,8 +9,8 @@ probabilities for two inputs, or for two sets. Let r be the worst ratio of the m
 
 With k-ary randomized response, a symbol favors one input, and thus at most one of m different
 elements. The worst ratio of sets is then only 1 + (r - 1) / m. Therefore r may be 1 + m (e**epsilon
-- 1). The symbols of all m elements are then e**epsilon times as likely as other symbols. The
-dummies of a set must differ, so there are m dummies, and K = k + m.
+- 1). The symbols that favor any of the m elements are then e**epsilon times as likely as other
+symbols. The dummies of a set must differ, so there are m dummies, and K = k + m.
 
 With a block design, a symbol may favor all elements of a set. The worst ratio of sets is then r.
 One dummy is enough, so K = k + 1. The empty set is padded with m copies of the dummy.

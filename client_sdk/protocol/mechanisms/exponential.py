@@ -2,8 +2,8 @@
 
 The probability of reporting y for the true value x is proportional to e**(scale * u(x, y)), where u
 is the utility. In the sources, the scale is epsilon / (2 sensitivity), which wastes up to half of
-epsilon. This module uses the largest scale at which no ratio of two probabilities exceeds
-e**epsilon. The ratios are computed from the channel's integers.
+epsilon. This module uses the largest scale at which no report is more than e**epsilon times as
+likely for one true value as for another. The ratios are computed from the channel's integers.
 
 Sources: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork &
 Roth 2014, section 3.4.
@@ -33,7 +33,7 @@ TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
-"""The unit of powers of e in intermediate results is 2**-128. Only the final weights define the
+"""Powers of e are intermediate results, in units of 2**-128. Only the final weights define the
 channel."""
 
 NOTHING_FROM = -90
@@ -90,7 +90,7 @@ class Exponential(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
-        """Return the channel with the largest scale within an epsilon.
+        """Return the channel with the largest scale that is possible with at most this epsilon.
 
         Raises:
             ValueError: if the utilities do not distinguish all values, or need weights beyond 64
@@ -187,7 +187,7 @@ def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...
 
 
 def _height(exponent: Fraction) -> int:
-    """Return e**exponent, at most 1, in units of 1 / `UNIT_OF_WEIGHTS`, rounded down."""
+    """Return e**exponent, for an exponent up to 0, in units of 1 / `UNIT_OF_WEIGHTS`."""
     return int(exp_floor(exponent) * UNIT_OF_WEIGHTS) if exponent > NOTHING_FROM else 0
 
 

@@ -1,8 +1,9 @@
 """Gaussian noise on a grid, for numbers, with (epsilon, delta)-differential privacy.
 
 The weights of the noise are integers, and negligible weights are cut off. The standard deviation
-sigma is the smallest one with an exact delta of at most the requested delta. (The textbook's sigma
-= sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to epsilon 1.)
+sigma is the smallest multiple of 1/8 grid step for which the exactly computed delta is at most the
+requested delta. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is valid only up to
+epsilon 1.)
 
 Delta is not the probability that a report reveals more than epsilon. That probability is at least
 delta, and usually several times delta. `Gaussian.chance_beyond` computes it.
@@ -27,20 +28,20 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of grid points for rounding numbers; there are 32 cells between them. Rounding adds
-less than 0.1% to the variance, because sigma is about the range or larger."""
+"""The number of grid points for rounding numbers, with 32 grid steps between them. Rounding adds
+less than 0.1% to the variance, because sigma is at least about as large as the range."""
 
 STEPS_PER_CELL = 8
-"""Sigma is a multiple of 1/8 cell, where a cell is the distance between two grid points. Therefore
+"""Sigma is a multiple of 1/8 grid step, the distance between neighboring grid points. Therefore
 sigma is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
-"""The maximum absolute value of the noise, in cells. The tally takes half a megabyte, and computing
-the weights takes a few tenths of a second."""
+"""The maximum absolute value of the noise, in grid steps. The counters of all symbols then take
+half a megabyte, and computing the weights takes a few tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""The maximum sigma, in steps of 1/8 cell. The noise always reaches beyond four sigma, so a larger
-sigma would exceed `MAX_REACH`."""
+"""The maximum sigma, in units of 1/8 grid step. The largest noise is always above four sigma, so a
+larger sigma would exceed `MAX_REACH`."""
 
 WORKING_BITS = 192
 """The precision of intermediate fractions. Only the final integers define the channel."""
@@ -50,8 +51,8 @@ CENTER_BITS = 46
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""The total probability of negligible noise, as a share of delta. Noise is cut off at the smallest
-size with negligible noise beyond, plus the length of the range."""
+"""The total probability of noise that may be neglected, as a share of delta. The largest noise is
+the length of the range plus the smallest size beyond which all noise may be neglected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Gaussian(AdditiveNoise):
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
-        """Return the channel with the least noise within an epsilon and a delta.
+        """Return the channel with the least noise that has at most this epsilon and this delta.
 
         Raises:
             ValueError: if the noise would exceed `MAX_REACH`, or if delta is too small for 64-bit
@@ -121,7 +122,7 @@ class Gaussian(AdditiveNoise):
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:
-        """Return the hockey-stick divergence of two inputs that are ``distance`` cells apart.
+        """Return the hockey-stick divergence of two inputs that are ``distance`` grid steps apart.
 
         The divergence is the sum of P(symbol | first input) - ``odds`` * P(symbol | second input)
         over all symbols. Negative terms count as 0.
@@ -159,7 +160,7 @@ def _too_far(steps: int, points: int) -> ValueError:
 
 
 def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
-    """Return the weights of noise 0, 1, … up to the cut-off; sigma is in cells.
+    """Return the weights of noise 0, 1, … up to the largest noise; sigma is in grid steps.
 
     The weight of noise n is 2**46 e**(-n**2 / (2 sigma**2)), rounded down, but at least 1. The
     power is a product of n factors. Each factor is e**(-1 / sigma**2) times the previous factor.

@@ -1,26 +1,28 @@
-"""Grouped geometry: a device draws a group and reports hashes of its texts in this group.
+"""Grouped geometry: a device draws one of several hash functions, and reports hashed texts.
 
-Each group has a hash function that maps a text to a *cell*, an integer from 0 to K - 1. The input
-for one text is a tuple of its cells in all groups. The channel draws a group, independently of the
-text, and perturbs the text's cell in this group by a projective geometry. The symbol reveals the
-group.
+Devices that draw the same hash function form a *group*. The function maps a text to a *cell*, an
+integer from 0 to K - 1. The input for one text is a tuple of its cells in all groups. The channel
+draws a group, independently of the text, and perturbs the text's cell in this group by a projective
+geometry. The symbol reveals the group.
 
 An answer may also be a list of up to m texts. The input then has m different cells in every group.
 The last m of the K cells are dummies, which fill up short lists. A pair geometry (`pair_geometry`)
-perturbs the cells; every point is a cell. The proof of privacy for pair geometries applies to any m
-different points.
+perturbs the m cells. Each of its points is a cell. The proof of privacy for pair geometries applies
+to any m different points.
 
 All pairs of points are in equally many blocks, but triples are not. The line through two points has
-q - 1 more points. Every block with the two points contains the whole line. If two texts and a third
-cell are on one line, the cell's estimated share is too small. The error is at most about 2/q of the
-share of devices with both texts. This happens in a group with probability (q - 1)/K. The estimator
-corrects the average error. Two texts share a cell with probability 1/K, which causes larger errors.
+q - 1 more points. Every block with the two points contains the whole line. If the cells of a
+device's two texts and a third cell are on one line, the third cell's estimated share is too small.
+The error is at most about 2/q of the share of devices with both texts. In each group, a given third
+cell is on this line with probability (q - 1)/K. The estimator corrects the average error. Two texts
+share a cell with probability 1/K, which causes larger errors.
 
-There are two types of groups. A *level* hashes only the leading bits of a text, more on each level,
-to discover frequent texts step by step. A *confirming* group hashes all bits, to confirm the
-discovered texts. The metric's definition determines groups, weights and hashes. The hash is
-multilinear modulo 2**31 - 1, then reduced modulo K. Hashes of different groups are independent
-(Carter & Wegman 1979, "Universal classes of hash functions").
+There are two types of groups. A *level* is a group that hashes only the leading bits of a text, to
+discover frequent texts step by step. Each level hashes more bits than the previous level. A
+*confirming* group hashes all bits, to confirm the discovered texts. The metric's definition
+determines groups, weights and hashes. The hash is multilinear modulo 2**31 - 1, then reduced modulo
+K. Hashes of different groups are independent (Carter & Wegman 1979, "Universal classes of hash
+functions").
 
 Sources: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3; Bassily, Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy
@@ -48,7 +50,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""The largest ratio between the number of points and the desired number, in both directions."""
+"""The largest ratio of the number of points to the desired number, or of the desired number to
+it."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
 """The relative penalty on the variance, in comparisons, of a geometry with twice or half the
@@ -71,9 +74,9 @@ class Geometry(NamedTuple):
 def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
     """Return the best projective geometry with about ``cells`` points, one for each cell.
 
-    The variance of a cell's share hardly depends on the number of cells. Fewer cells make tallies
-    smaller. With more cells, fewer texts share a cell. ``odds`` is e**epsilon, and ``drawn`` is m,
-    the maximum number of texts in an answer.
+    The variance of a cell's estimated share hardly depends on the number of cells. Fewer cells make
+    tallies smaller. With more cells, fewer texts share a cell. ``odds`` is e**epsilon, and
+    ``drawn`` is m, the maximum number of texts in an answer.
     """
 
     def cost(candidate: tuple[Geometry, int, int]) -> Fraction:
@@ -94,8 +97,8 @@ def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
     """Yield each projective geometry with an acceptable number of points, and two sizes.
 
-    The sizes are the number of points on a hyperplane, and the number in the intersection of two
-    hyperplanes.
+    The sizes are the number of points on a hyperplane, and the number of points that two
+    hyperplanes have in common.
     """
     prime = LEAST_PRIME
     while prime * prime <= FARTHEST * cells:
@@ -109,7 +112,7 @@ def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class CellPairs(PairGeometry):
-    """The pair geometry in which every point is an element, even on a line with others."""
+    """The pair geometry in which every point is an element, even if three points are on a line."""
 
     def vector(self, element: int) -> tuple[int, ...]:
         """Return the canonical vector of a point."""
@@ -123,7 +126,8 @@ class GroupedGeometry(Channel):
     Attributes:
         geometry: the channel that perturbs the cell, or the m cells, of the drawn group. Its K
             points are the cells.
-        weights: the weight of each group. A group is drawn in proportion to its weight.
+        weights: the weight of each group. The probability that a group is drawn is proportional to
+            its weight.
     """
 
     name: ClassVar[str] = "grouped-geometry"
@@ -147,7 +151,7 @@ class GroupedGeometry(Channel):
     def within(
         cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...], drawn: int = 1
     ) -> GroupedGeometry:
-        """Return the most precise channel of these sizes within an epsilon.
+        """Return the most precise channel that has these sizes and at most this epsilon.
 
         ``prime`` and ``dimension`` are q and t of PG(t-1, q). ``drawn`` is m, the maximum number of
         texts in an answer. If m is above 1, q must be odd.
@@ -205,12 +209,12 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum number of additional prefix bits per level. A discovered prefix then has up to 2**10
-continuations on the next level."""
+"""The maximum number of leading bits that a level hashes in addition to the previous level's bits.
+A discovered prefix of a text then has up to 2**10 continuations on the next level."""
 
 LEAST_STEP_BITS: Final = 4
-"""The minimum number of additional prefix bits per level. With fewer bits, a long text would need
-too many levels."""
+"""The minimum number of leading bits that a level hashes in addition to the previous level's bits.
+With fewer additional bits, a long text would need too many levels."""
 
 POPULATION_BITS: Final = 7
 """The number of cells is at least 2**7 times the number of continuations of a prefix. With fewer
@@ -232,8 +236,8 @@ CONFIRMING: Final = 2
 distinguished."""
 
 LIMB_BITS: Final = 30
-"""The size of a limb of a text in bits. A hash multiplies each limb by a multiplier. A product
-stays below 2**61."""
+"""A hash divides a text's bits into limbs of this many bits, and multiplies each limb by a number.
+Each product is below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime modulo which hashes are computed."""
@@ -241,19 +245,19 @@ MODULUS: Final = 2**31 - 1
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
 _SPARE_WORDS: Final = 4
-"""The number of spare random words. One in 2**31 words equals `MODULUS` and is left out."""
+"""The number of spare random words. One in 2**31 words equals `MODULUS` and must be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of devices, with the hash of the part of a text that its devices report.
+    """A group of devices, all of which hash the same part of a text in the same way.
 
     Attributes:
         bits: the number of leading bits of a text that are hashed.
         weight: the weight of the group. The group's share of all devices is proportional to its
             weight.
-        multipliers: the summand of the group's hash, then a multiplier for each limb of `LIMB_BITS`
-            bits, the lowest limb first.
+        multipliers: the coefficients of the multilinear hash: first the constant term, then a
+            factor for each `LIMB_BITS` bits of a text, the lowest bits first.
     """
 
     bits: int
@@ -282,7 +286,7 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return the number of additional prefix bits per level."""
+    """Return how many more leading bits of a text each level hashes than the previous level."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
@@ -299,7 +303,7 @@ def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
 
 
 def _multipliers(seed: bytes, bits: int) -> tuple[int, ...]:
-    """Return a group's summand and multipliers, all uniform from 0 to `MODULUS` - 1."""
+    """Return a group's `Group.multipliers`, all uniform from 0 to `MODULUS` - 1."""
     needed = 1 - (-bits // LIMB_BITS)
     stream = shake_256(seed).digest(_WORD_BYTES * (needed + _SPARE_WORDS))
     words = [

@@ -4,13 +4,14 @@ The inputs are the points of a grid, in ascending order. A tree halves the grid 
 has two nodes. Each level has up to twice the nodes of the previous level. On the last level, each
 point is a node. The device draws a level, independently of the answer. Then the device reports the
 node with the answer by k-ary randomized response or a cyclic design. The symbol reveals the level.
-All levels have channels with the same epsilon, so the mixture has the same epsilon.
+The channels of all levels have the same epsilon, and so does the whole channel.
 
-Any range of consecutive points is the union of a few nodes with unbiased shares. Therefore the
-estimated distribution function has little noise at every point, without smoothing.
+Any range of consecutive points is the union of a few nodes, whose shares are estimated without
+bias. Therefore the estimated distribution function has little noise at every point, without
+smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
-privacy", section 4 (hierarchical histograms, with levels drawn evenly).
+privacy", section 4 (hierarchical histograms; all levels are drawn with the same probability).
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of grid points for rounding numbers, which results in eight levels. Square wave uses
-about the same number of points. Dividing each node into four parts would halve the number of
-symbols, but widen intervals by 10% to 25% at epsilons up to 1."""
+"""The number of grid points for rounding numbers, which results in eight levels. The mechanism
+``square-wave`` uses about the same number of points. Dividing each node into four parts would halve
+the number of symbols, but widen intervals by 10% to 25% at epsilons up to 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level of the tree. Its inputs are the level's nodes, in order."""
@@ -58,8 +59,8 @@ class TreeLevel:
 class Hierarchical(Channel):
     """The channel from a grid point to a node on a randomly drawn level of the tree.
 
-    All sequences start with the level of two nodes. For k-ary randomized response, the block size
-    and the number of base blocks are 1.
+    All sequences start with the level of two nodes. For a level with k-ary randomized response, the
+    block size and the number of base blocks are 1.
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
@@ -67,7 +68,7 @@ class Hierarchical(Channel):
         base_blocks: for each level, the number of base blocks of the cyclic design.
         keep_numerators: for each level, the probability that the symbol represents the node with
             the answer, times 2**64.
-        levels: the levels. Computed from the attributes above.
+        levels: one `TreeLevel` for each level. Computed from the attributes above.
     """
 
     name: ClassVar[str] = "hierarchical"
@@ -94,7 +95,7 @@ class Hierarchical(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS) -> Self:
-        """Return the channel for ``points`` grid points, within the requested epsilon."""
+        """Return the channel for ``points`` grid points that has at most the requested epsilon."""
         sizes = [_nodes(points, span) for span in _spans(points)]
         chosen = [designs.design_of_few_symbols(nodes, epsilon.odds) for nodes in sizes]
         keeps = (
@@ -122,7 +123,7 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest `worst_ratio` of any level. Two inputs can differ on every level."""
+        """The largest `worst_ratio` of a level's channel. Inputs can differ on every level."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:

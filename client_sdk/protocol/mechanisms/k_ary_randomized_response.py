@@ -34,7 +34,7 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the most precise channel within an epsilon."""
+        """Return the most precise channel for ``inputs`` values that has at most this epsilon."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property

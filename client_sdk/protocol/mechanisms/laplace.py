@@ -1,8 +1,8 @@
 """Discrete Laplace noise on a grid, for numbers, truncated without loss of information.
 
-If input plus noise is beyond an end of the range, the device reports this end. All sums beyond an
-end say the same about the input. From one sum to the next, all inputs' probabilities decrease by
-the same factor.
+If input plus noise is beyond an end of the range, the device reports this end. All sums of input
+and noise beyond an end say the same about the input. From one sum to the next, all inputs'
+probabilities decrease by the same factor.
 
 Sources: Dwork & Roth 2014, section 3.3; Ghosh, Roughgarden & Sundararajan 2012, "Universally
 utility-maximizing privacy mechanisms", definition 2.2 (the geometric mechanism, which adds
@@ -49,11 +49,11 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights within an epsilon.
+        """Return the channel with the largest integer weights that has at most this epsilon.
 
-        Each weight is e**(epsilon / (points - 1)) times the next one, rounded down. The last weight
-        covers all larger noise. The last weight is the smallest one that keeps the ratios at the
-        ends of the range within e**epsilon. The number of symbols equals the number of inputs.
+        Each weight is the next weight times e**(epsilon / (points - 1)), rounded down. The last
+        weight covers all larger noise. The last weight is the smallest one that keeps the ratios at
+        the ends of the range within e**epsilon. The number of symbols equals the number of inputs.
         ``most`` is the maximum sum of the weights of all symbols for an input.
         """
         unit = 1 << WORKING_BITS

@@ -22,7 +22,8 @@ class AdditiveNoise(Channel):
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
-        reach: the number of symbols below the first input, and above the last input.
+        reach: the number of symbols below the first input's symbol without noise; also the number
+            of symbols above the last input's symbol without noise.
         weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
     """
 

@@ -4,17 +4,17 @@ An input consists of m answers, each yes or no. For a set, answer j says whether
 member. The device draws one answer, independently of the answers' values. The device keeps the
 drawn answer with a known probability, and otherwise reports the opposite. The symbol reveals the
 drawn answer: 2 j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response
-has the same epsilon, and so does the mixture. The epsilon is valid even if all answers of two
+has the same epsilon, and so does the whole channel. The epsilon is valid even if all answers of two
 inputs differ.
 
-Suppose that n devices report, and that a share x of them would answer yes. About n / m reports
-concern this answer. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon -
-1)**2 + m x (1 - x). The term m x (1 - x) is the sampling error. Answers that exclude each other
-should be one category instead. For example, shares above T thresholds have a smaller variance if a
-report names one of the T + 1 cells between thresholds.
+Suppose that n devices report, and that answer j is yes on a share x of them. About n / m reports
+concern answer j. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon - 1)**2
++ m x (1 - x). The term m x (1 - x) is the sampling error. Answers that exclude each other should be
+one category instead. For example, shares above T thresholds have a smaller variance if a report
+names one of the T + 1 cells between thresholds.
 
 Sources: Warner 1965, for one answer; Cormode, Kulkarni & Srivastava 2019, section 4, for drawing
-(hierarchical histograms draw a level).
+one answer (hierarchical histograms draw a level).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the most precise channel within an epsilon."""
+        """Return the most precise channel for ``metrics`` answers that has at most this epsilon."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
@@ -68,7 +68,7 @@ class OneOf(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability that the drawn answer is kept, divided by that of the opposite."""
+        """The chance that the drawn answer is kept, divided by the chance of the opposite."""
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:

@@ -2,16 +2,16 @@
 
 ``docs/research/mechanisms.md`` derives the channel. A *band* consists of neighboring symbols.
 Symbols in the band are e**epsilon times as likely as others. Each symbol has a *score*, and the
-estimated mean is the average score of the reports. Among all channels within epsilon with an
-unbiased average, this channel has the smallest variance for the worst answer. The variance is the
-same for every answer. The scores and the positions of the bands are unevenly spaced. The N-output
-mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
+estimated mean is the average score of the reports. Among all channels that have at most this
+epsilon and an unbiased average, this channel has the smallest variance for the worst answer. The
+variance is the same for every answer. The scores and the positions of the bands are unevenly
+spaced. The N-output mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
 The inputs are the points of an even grid. Band i consists of ``width`` symbols from symbol i on,
 and belongs to a grid point, its *knot*. `steps` contains the distances between successive knots, in
 grid points. An input between two knots gets one of the two bands at random, with exact
-probabilities. Therefore exactly unbiased scores exist. Up to a common factor, the score of symbol i
-+ width is the score of symbol i plus step i.
+probabilities. Therefore exactly unbiased scores exist. In a suitable unit, the score of symbol i +
+width exceeds the score of symbol i by step i.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights at a ratio of at most ``odds``."""
+        """Return the channel with the largest integer weights whose ratio is at most ``odds``."""
         light = int(most / (width * odds + len(steps)))
         return cls(steps, width, light, int(light * odds))
 
@@ -114,7 +114,7 @@ class OptimalMean(Channel):
 
     @property
     def band_total(self) -> int:
-        """The sum of the weights of all symbols, which is the same for every band."""
+        """The sum of all symbols' weights for one band, which is the same for every band."""
         return self.width * self.heavy + len(self.steps) * self.light
 
     @property
@@ -173,7 +173,7 @@ class OptimalMean(Channel):
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:
-    """Return the steps for an epsilon between those of two tables.
+    """Return the steps for an epsilon between the epsilons of two tables.
 
     If both tables have the same width and number of steps, the steps are interpolated. Otherwise,
     the upper table's steps are returned. ``milliodds`` is 1000 e**epsilon.
@@ -208,7 +208,7 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""A number up to 2**64, the largest bound of a coin. Of all such numbers, its divisors from 90 to
+"""Of all numbers up to 2**64, the largest bound of `Coins.below`, this number's divisors from 90 to
 `FINEST` are closest together."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)

@@ -1,8 +1,8 @@
 """Pair geometry: a device draws two elements of its set, and reports a block that fits this pair.
 
 An *element* is a value of the metric or a dummy. An input is a set of values, padded with dummies
-to m different elements. The device draws a pair of them at random. A *block* is a public set of
-elements, the same on all devices. A pair *favors* some blocks:
+to m different elements. The device draws a pair of these elements at random. A *block* is a public
+set of elements, the same on all devices. A pair *favors* some blocks:
 
 * For m = 2, a pair favors the blocks that contain at least one of its elements.
 * For m above 2, a pair favors the blocks that contain exactly one of its elements.
@@ -14,7 +14,7 @@ A report does not reveal the drawn pair. Therefore a pair may favor its blocks m
 epsilon allows for a set. Suppose that m is above 2, and that a block contains N elements of the
 set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. The number N (m - N) is at
 most floor(m**2 / 4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as
-another block, with this r:
+another block, where r is:
 
     r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4)
 
@@ -61,10 +61,11 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 MOST_SYMBOLS: Final = 2**18
-"""The maximum number of blocks. A tally (64-bit counters) takes at most 2 MB."""
+"""The maximum number of blocks. With one 64-bit counter for each block, a tally takes at most 2
+MB."""
 
 MOST_PRIME: Final = 61
-"""The largest prime that is tried. For the next prime, PG(3, q) has more than `MOST_SYMBOLS`
+"""The largest prime that is tried. For the next prime q, PG(3, q) has more than `MOST_SYMBOLS`
 hyperplanes."""
 
 GOOD_ENOUGH: Final = Fraction(102, 100)
@@ -74,7 +75,7 @@ PAIR: Final = 2
 
 
 class PairBlocks(NamedTuple):
-    """The number of blocks of a geometry, and derived figures.
+    """The sizes of a pair geometry. Numbers of blocks and probabilities are computed from them.
 
     Attributes:
         prime: q, an odd prime.
@@ -130,7 +131,7 @@ class PairBlocks(NamedTuple):
         return own, other
 
     def rare_variance(self, odds: Fraction) -> Fraction:
-        """Return the variance of a rare value's share, times the number of reports."""
+        """Return the variance of a rare value's estimated share, times the number of reports."""
         weight = self.pair_ratio(odds) * self.favored
         own, other = self.support(weight / (weight + self.number - self.favored))
         return other * (1 - other) * self.drawn**2 / (2 * (own - other)) ** 2
@@ -141,7 +142,7 @@ class PairBlocks(NamedTuple):
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the geometry with the fewest blocks of those that are `GOOD_ENOUGH`, or None."""
+    """Return the geometry with the fewest blocks whose variance is `GOOD_ENOUGH`, or None."""
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:
         return None
@@ -198,7 +199,7 @@ class PairGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> Self:
-        """Return the most precise channel of these sizes within an epsilon."""
+        """Return the most precise channel that has these sizes and at most this epsilon."""
         weight = blocks.pair_ratio(epsilon.odds) * blocks.favored
         keep = int(COIN_SCALE * weight / (weight + blocks.number - blocks.favored))
         return cls(inputs, blocks.prime, blocks.dimension, blocks.drawn, keep)
@@ -256,10 +257,10 @@ class PairGeometry(Channel):
         return list(islice(inside, MOST_LIKELIEST)) or list(range(self.inputs))[:MOST_LIKELIEST]
 
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
-        """Draw a pair; return a block that the pair favors or, for a lie, does not favor.
+        """Draw a pair of elements; return a block, which is usually one that the pair favors.
 
         A favored block and another block are always drawn. If only one were drawn, the duration
-        could reveal a lie.
+        could reveal whether the pair favors the reported block.
         """
         first = coins.below(self.drawn)
         steps = 1 + coins.below(self.drawn - 1)
@@ -280,12 +281,12 @@ class PairGeometry(Channel):
         * blocks with neither element
 
         A vector defines a block's hyperplane: the points with inner product 0. Multiples of the
-        vector define the same hyperplane. The chosen multiple has the products (0, 1), (1, 0), (0,
-        0) or (1, c) with the two elements, where c is from 1 to q - 1. All coordinates but two are
-        free, and the index gives their values. The two products determine the other two
-        coordinates. The first of the two is the position of the first element's leading 1. The
-        second is the first coordinate in which the second element differs from a multiple of the
-        first element.
+        vector define the same hyperplane. The function computes the multiple with the products (0,
+        1), (1, 0), (0, 0) or (1, c) with the two elements, where c is from 1 to q - 1. All
+        coordinates of this multiple but two are free, and ``place`` determines their values. The
+        products with the two elements determine the other two coordinates. One of them is at the
+        position of the first element's leading 1. The other is the first coordinate in which the
+        second element differs from a multiple of the first element.
         """
         prime, each = self.prime, self.blocks.each
         both = self.geometry.common

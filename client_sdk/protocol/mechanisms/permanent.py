@@ -1,4 +1,4 @@
-"""Permanent answers: an answer is randomized once, and the result again for each report.
+"""Permanent answers: an answer is randomized once; each report randomizes the result again.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
@@ -28,7 +28,7 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The labels of coins for rounding a number, and of coins for drawing a permanent answer."""
+"""The label of the coins that round a number; the label of those that draw a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
 """A function from labels to a device's coins. Equal labels always get equal coins."""
@@ -63,7 +63,7 @@ class Permanent(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define both steps."""
+        """The integers that define the channels of both steps."""
         return {"permanent_keep_numerator": self.permanent.keep_numerator, **self.instantaneous.integers}
 
     @property

@@ -11,8 +11,8 @@ nonzero coordinate. Points are numbered in the order of these vectors, read as i
 The first vector with m digits after the leading 1 has the number (q**m - 1) / (q - 1).
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. Unlike the paper, this module draws a lie only from the points that are not
-orthogonal. Otherwise, ln(q/(q-1)) would be added to epsilon.
+geometry", section 3. In the paper, the reported point may also be orthogonal in the second case,
+which would add ln(q/(q-1)) to epsilon.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, prime: int, dimension: int) -> ProjectiveGeometry:
-        """Return the most precise channel of these sizes within an epsilon."""
+        """Return the most precise channel that has these sizes and at most this epsilon."""
         orthogonal = (prime ** (dimension - 1) - 1) // (prime - 1)
         weight = epsilon.odds * orthogonal
         return cls(inputs, prime, dimension, int(COIN_SCALE * weight / (weight + prime ** (dimension - 1))))
@@ -123,7 +123,7 @@ class ProjectiveGeometry(Channel):
         )
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a random point, orthogonal to the value's point or, for a lie, not orthogonal.
+        """Return a point that is orthogonal to the value's point (*kept answer*) or not (*lie*).
 
         The *pivot* is the position of the leading 1 in the value's vector. All other coordinates of
         the reported vector are drawn. For a kept answer, the drawn coordinates are a random point
@@ -137,9 +137,9 @@ class ProjectiveGeometry(Channel):
         * The vector is divided by its first nonzero coordinate, even if this is 1.
         * The division takes the same number of steps for all vectors.
 
-        Each draw is the number of a point. For a kept answer, the point is in PG(t-2, q). The next
-        numbers belong to vectors with a leading 1 and t - 1 arbitrary digits. For a lie, the device
-        draws one of these vectors, and drops the leading 1.
+        Each draw is the number of a point. For a kept answer, the point is in PG(t-2, q). The
+        numbers after those of PG(t-2, q) belong to vectors with a leading 1 and t - 1 arbitrary
+        digits. For a lie, the device draws one of these vectors, and drops the leading 1.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

@@ -41,7 +41,7 @@ class RandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
-        """Return the most precise channel within an epsilon."""
+        """Return the most precise channel that has at most this epsilon."""
         return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
@@ -51,7 +51,7 @@ class RandomizedResponse(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of the truth, divided by that of a lie."""
+        """The probability of the truth, divided by the probability of the opposite."""
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:

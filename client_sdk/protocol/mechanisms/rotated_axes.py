@@ -2,10 +2,10 @@
 
 There are B public rotations. The device draws a rotation, and applies the rotation to its vector of
 D coordinates. Each of the D axes has two directions, called *signed axes*. The vector *favors* s
-signed axes: those of the s coordinates with the largest magnitudes, in the directions of their
-signs. With a known probability, the device reports a favored axis. Otherwise, the device reports
-one of the 2 D - s other signed axes. Epsilon depends only on s and on this probability, and is the
-same for every vector and rotation.
+signed axes: the axes of the s coordinates with the largest magnitudes, each in the direction of the
+coordinate's sign. With a known probability, the device reports a favored axis. Otherwise, the
+device reports one of the 2 D - s other signed axes. Epsilon depends only on s and on this
+probability, and is the same for every vector and rotation.
 
 The number of rotations is finite, so estimates have a small bias. Each window uses different
 rotations, so that the biases of several windows average out.
@@ -36,8 +36,8 @@ AXES: Final = 2**19
 """The total number of axes of all rotations. A tally takes a few megabytes."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Pairs (e, D). Up to epsilon e, rotations have at least D dimensions. In lower dimensions, too few
-axes would be favored for a precise mean."""
+"""Pairs (e, D): for epsilons up to e, rotations have at least D dimensions. With fewer dimensions,
+a vector would favor too few axes for a precise mean."""
 
 DIGITS: Final = 9
 """The number of decimals to which epsilon is rounded before computing sizes. An epsilon of 6 in the
@@ -58,8 +58,8 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Pairs of an epsilon and the number of favored axes per million signed axes. Other values are
-interpolated linearly. Below epsilon 8, interpolation adds 0.02% to the variance."""
+"""Pairs of an epsilon and the best number of favored axes per million signed axes. The numbers for
+other epsilons are interpolated linearly, which adds 0.02% to the variance below epsilon 8."""
 
 
 OFFSET = 2**8
@@ -113,7 +113,7 @@ class RotatedAxes(Channel):
         favoured: s, the number of favored axes, from 1 to D.
         keep_numerator: the probability that a favored axis is reported, times 2**64.
         window: the name of the window that determines the rotations. The window affects neither
-            epsilon nor the edition.
+            epsilon nor `Metric.edition`.
     """
 
     name: ClassVar[str] = "rotated-axes"
@@ -133,7 +133,7 @@ class RotatedAxes(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, dimension: int, rotations: int, favoured: int) -> RotatedAxes:
-        """Return the most precise channel of these sizes within an epsilon."""
+        """Return the most precise channel that has these sizes and at most this epsilon."""
         weight = epsilon.odds * favoured
         keep = int(COIN_SCALE * weight / (weight + 2 * dimension - favoured))
         return cls(dimension, rotations, favoured, keep)
@@ -210,8 +210,8 @@ def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
     """Return a rotated vector of D integers, with small random offsets.
 
     A rotated vector with few nonzero coordinates has many equal coordinates. Without offsets, the
-    smallest change of the vector would decide the order of these coordinates. The effect on the
-    mean would be a hundred times too large.
+    smallest change of the vector would decide the order of these coordinates. The effect of such a
+    change on the estimated mean would be a hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points for rounding numbers. The points are the ends of 256 bins. With 1,024
-bins, estimated distributions improved by less than 2% at epsilons up to 4."""
+"""The number of grid points for rounding numbers. The points are the ends of 256 bins. In tests
+with 1,024 bins instead, the error of estimated distributions was less than 2% smaller at epsilons
+up to 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class SquareWave(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the best band and the largest weights within an epsilon."""
+        """Return the channel with the best band and the largest weights up to this epsilon."""
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
         light = int(most / (width * odds + points - 1))
         if light < 1:

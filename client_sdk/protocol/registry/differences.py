@@ -1,4 +1,4 @@
-"""Describes a change to a registry: the changed metrics, separated reports and new costs.
+"""Describes a change to a registry: which metrics change, and what happens to their reports.
 
 The old registry is read from a file, or from a git revision.
 """
@@ -24,8 +24,9 @@ UNCOUNTED: Final = "reports are still counted together"
 def between(old: Registry, new: Registry) -> list[str]:
     """Return a sentence for each metric that is new, was removed, or has another meaning.
 
-    Changes of titles and publication are included, because outsiders see them. Changes of purposes
-    and similar texts are left out. Both registries should contain their history.
+    Changes of `Metric.title` and `Metric.is_public` are included, because outsiders see them.
+    Changes of purposes and similar texts are left out. Both registries should contain their
+    history.
     """
     sentences = []
     for name, metric in new.metrics.items():
@@ -59,7 +60,7 @@ def between(old: Registry, new: Registry) -> list[str]:
 
 
 def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
-    """Yield a sentence for each change of a title or publication, which outsiders can see."""
+    """Yield a sentence for each change of `Metric.title` or `Metric.is_public`."""
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None or before.edition != metric.edition:
@@ -145,7 +146,7 @@ HELP = "a registry, named as FILE or, in git, as REVISION:FILE, such as origin/m
 
 
 def nothing_at(place: Path) -> str:
-    """Return the sentence for a registry that is missing in a git revision."""
+    """Return a sentence that says that a git revision lacks the registry."""
     return f"{place} does not exist: this registry is new"
 
 
@@ -199,7 +200,7 @@ def _require_new(place: Path) -> None:
 
 
 def _in_git(place: Path) -> str | None:
-    """Return the text of a file in an existing revision; None without the file."""
+    """Return the text of a file in an existing revision; None if the revision lacks the file."""
     blob = _git("rev-parse", "--verify", "--quiet", "--end-of-options", place.as_posix())
     if blob is None:
         return None

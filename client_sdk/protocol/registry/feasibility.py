@@ -4,14 +4,14 @@ A valid registry may still fail in practice. For example, if all metrics togethe
 `per_window`, no device answers the last metric, and nobody notices.
 
 For each ceiling, the check adds up a device's possible charges until every metric has one answer.
-`Budget.exceeded` compares the sum with the ceiling, as in the ledger. The sum assumes the worst
-order of answers: other metrics come first, in every overlapping window, up to the ceiling. For
-example, a device may answer a weekly metric six times before a monthly metric. If windows differ in
-length, the sum may be too high, because the worst order may be impossible.
+`Budget.exceeded` compares the sum with the ceiling, as a device does before it reports. The sum
+assumes the worst order of answers: other metrics come first, in every overlapping window, up to the
+ceiling. For example, a device may answer a weekly metric six times before a monthly metric. If
+windows differ in length, the sum may be too high, because the worst order may be impossible.
 
 Devices pay for a count after its window, and after the charges at the beginning of the next window
-(see `client_sdk.answers.dues`). With counts, the sum therefore includes one more window of the
-metrics that are charged at the beginning.
+(see `client_sdk.answers.dues`). If any metric is a count, the sum therefore includes one more
+window of the metrics that are charged at the beginning of a window.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The maximum number of metrics in a message's sum. A last term combines all others."""
+"""The maximum number of metrics in the sum that a message shows. A last term combines all
+others."""
 
 
 class _Term(NamedTuple):
@@ -48,7 +49,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of the answers that ``most`` can pay for, but at least of one answer."""
+        """Return the cost of as many answers as ``most`` can pay for, or of one if that is none."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -132,7 +133,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
 
 
 def _answers_within(most: int, terms: _Terms) -> int:
-    """Return the number of metrics that can be answered once, cheapest first."""
+    """Return how many metrics ``most`` can pay for, cheapest metrics first."""
     return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
 
 

@@ -103,7 +103,7 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
 
 
 def releases_in(history: Path) -> tuple[Release, ...]:
-    """Return the releases in a history, the oldest first; empty without a file."""
+    """Return the releases in a history, the oldest first; empty if the file does not exist."""
     try:
         text = history.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -118,8 +118,8 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
     """Return the registry with the former metrics, which only earlier releases contain.
 
-    Former metrics are sorted by their last release. The ``newcomers`` are present metrics that some
-    release lacks or defines with another meaning.
+    Former metrics are sorted by their last release. `Registry.newcomers` are present metrics that
+    some release lacks or defines with another meaning.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -152,7 +152,7 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases with a new one, sorted by day. The new one is the last of its day."""
+    """Return the releases and a new one, sorted by day. The new one is the last of its day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
@@ -175,7 +175,7 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases in the text of a history, the oldest first; ``name`` is the file."""
+    """Return the releases in the text of a history, the oldest first. Errors name ``name``."""
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
 
     try:

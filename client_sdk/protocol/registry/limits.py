@@ -1,12 +1,13 @@
 """The limits on privacy loss. A registry may exceed a limit only if it gives a reason.
 
-Published deployments reveal more. Apple's devices reveal epsilon 2 to 16 *a day* (Desfontaines, "A
-list of real-world uses of differential privacy"). Tang et al. 2017 criticize this in "Privacy loss
-in Apple's implementation of differential privacy on macOS 10.12". Chrome's RAPPOR reveals epsilon
-1.07 in one report, and 4.39 in all reports of an unchanging answer (Erlingsson, Pihur & Korolova
-2014, theorems 1 and 2 with two hash functions, f = 1/2, p = 1/2 and q = 3/4). NIST SP 800-226,
-"Guidelines for Evaluating Differential Privacy Guarantees" (2025), recommends no epsilon, but asks
-for a justification. A registry gives this justification in `accept`.
+Published deployments reveal more than these limits allow. Apple's devices reveal epsilon 2 to 16 *a
+day* (Desfontaines, "A list of real-world uses of differential privacy"). Tang et al. 2017 criticize
+this in "Privacy loss in Apple's implementation of differential privacy on macOS 10.12". Chrome's
+RAPPOR reveals epsilon 1.07 in one report, and 4.39 in all reports of an unchanging answer
+(Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2, p = 1/2 and q
+= 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees" (2025),
+recommends no epsilon, but asks for a justification. A registry gives this justification in
+`accept`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""The limit on one report: the report may raise even odds between two answers to at most 9 to 1."""
+"""The limit on one report: the report may change even odds between two answers to at most 9 to
+1."""
 
 SENSITIVE_ODDS: Final = 3
 """The limit on one report for a sensitive metric: the report may raise even odds to at most 3 to 1.
@@ -41,7 +43,7 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, with or without a reason."""
+    """Return a sentence for each limit that a registry exceeds, even if it gives a reason."""
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
 
@@ -70,7 +72,7 @@ def remarks(registry: Asked, today: date) -> list[str]:
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the metrics with reports above the limit on epsilon."""
+    """Return the metrics of which a single report exceeds the limit on epsilon."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 

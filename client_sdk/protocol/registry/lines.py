@@ -26,9 +26,8 @@ The pattern is compiled only after a mistake, because importing the SDK must sta
 """
 
 LEVELS = 8
-"""The number of searched levels of nested keys.
-
-Errors name no deeper key. A header may have thousands of parts.
+"""The number of levels of nested keys that are searched, because a header may have thousands of
+parts. Errors name no deeper key.
 """
 
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}

@@ -181,8 +181,9 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
     """Return the metric in a table; None after mistakes, which are added to the table.
 
     ``owner`` and the budget's window apply to a metric that sets no owner or window. ``strata``
-    contains the registry's public variables. ``others`` contains the kinds of the metrics read so
-    far, or None for a metric with mistakes. A metric with ``cross`` combines two of them.
+    contains the registry's public variables. ``others`` maps the name of each metric read so far to
+    its kind, or to None if the metric has mistakes. A metric with ``cross`` combines two metrics in
+    ``others``.
     """
     if not METRIC_NAME.fullmatch(name):
         table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, starting with a letter")
