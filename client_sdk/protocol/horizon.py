@@ -118,8 +118,8 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
     """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
     Under `Strategy.PACE`, a device answers either all metrics of a window or none, so that the
-    lifetime budget is divided among all unexpired metrics. With ``alone``, the result assumes the
-    largest possible part for this metric: the other metrics cost no more than one report each.
+    lifetime budget is divided among all unexpired metrics. With ``alone``, the result applies to a
+    device that answers only this metric, for example because the user did not agree to the others.
     """
     budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]

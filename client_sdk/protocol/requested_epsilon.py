@@ -28,7 +28,7 @@ class RequestedEpsilon(NamedTuple):
     """Epsilon as a registry requests it.
 
     Attributes:
-        odds: e**epsilon, exact if the registry says ``ln``, otherwise rounded down.
+        odds: e**epsilon, exact if the registry contains ``ln`` of a number, otherwise rounded down.
         text: epsilon, as it is written in the registry.
 
     """
@@ -41,8 +41,8 @@ class RequestedEpsilon(NamedTuple):
         """Read a number, or a string such as ``ln 3``.
 
         Raises:
-            ValueError: if the value is neither a finite number nor such a string, or is out of
-                range. The message names the valid values.
+            ValueError: if the value is neither a finite number nor such a string, or if the epsilon
+                is out of range. The message names the valid values.
         """
         if isinstance(raw, str):
             return cls._parse_logarithm(raw)

@@ -3,9 +3,9 @@
 The page says what is collected, why, and what the reports can reveal. The page depends only on the
 registry.
 
-The page expresses privacy loss as odds. The page assumes an observer who first considers two
-answers equally likely. The page states the observer's highest possible odds after seeing the
-reports.
+The page expresses privacy loss as odds. The page assumes an observer who at first considers two
+answers equally likely, and states the observer's highest possible odds for one of them after seeing
+the reports.
 
 A report with a small epsilon is called weak evidence. A report with a large epsilon is as good as
 the answer itself, and the page must say so.
@@ -49,8 +49,8 @@ TWO_DIGITS: Final = 10
 """Odds above this number to 1 are printed without a decimal."""
 
 TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
-"""Maps each recording method to a part of a sentence's key. The sentence says what the existence of
-a report reveals."""
+"""Maps each recording method to a part of a sentence's key. The sentence says what the mere
+existence of a report reveals about the device."""
 
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
@@ -62,7 +62,7 @@ COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client f
 def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
-    The figures for a year are valid for any year of a device.
+    The figures for a year are valid for any calendar year in which a device reports.
 
     Raises:
         LanguageError: if neither the SDK nor the app has sentences in the language.
@@ -91,7 +91,8 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
     """Return the changes of the page between two registries, as a unified diff.
 
-    Without changes, the result is empty. ``old`` is None if there was no registry before.
+    The result is empty if the page has not changed. ``old`` is None if there was no registry
+    before.
     """
     from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
 
@@ -104,28 +105,28 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff. To the header of a hunk, append the last heading above the hunk."""
+    """Return a diff's line. If it is the header of a hunk, append the last heading above it."""
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return the odds that a privacy loss can turn even odds into, in words."""
+    """Return in words how far a privacy loss can change even odds, such as "3 to 1"."""
     if nanos >= CERTAIN_NANOS:
         return say("statement.certain")
     return say("statement.odds", ratio=say.number(_printed(nanos), 1))
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return the odds for a privacy loss, and how often they are exceeded, in words."""
+    """Return in words the odds for a privacy loss, and how often a device's odds exceed them."""
     if 2 * chance > 1 and nanos < CERTAIN_NANOS:
         return say("statement.unbounded")
     return say("statement.outcome", odds=odds(nanos, say), but=_but(nanos, chance, say))
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return the odds for one report, and how often they are exceeded, in words."""
+    """Return in words the odds for one report, and how often a report's odds exceed them."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
@@ -138,7 +139,7 @@ def _printed(nanos: float) -> Fraction:
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return how often the printed odds are exceeded, in words; empty for certain odds."""
+    """Return in words how often the printed odds are exceeded; empty if the odds are certain."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 
@@ -151,10 +152,10 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
-    """Yield the first paragraphs, about randomization and protection.
+    """Yield the first paragraphs of the page, about randomization and protection.
 
-    For a browser, the first paragraph states the limit that applies even if storage is deleted. No
-    other limit is certain.
+    In a browser, users may delete the app's storage. The first paragraph then states the limit that
+    applies even after such a deletion, because no other limit is certain.
     """
     budget = registry.budget
     if budget.may_be_wiped:
@@ -175,7 +176,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the section on consent, if needed. The section lists each purpose with its metrics."""
+    """Yield the section on consent if any metric has a purpose that the user must agree to."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -188,7 +189,7 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes in one string. Without purposes, the string says to agree to everything."""
+    """Return purposes in one string; for no purposes, a phrase about agreeing to everything."""
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -275,7 +276,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield the commands for the list of sent reports, and a sentence about what remains."""
+    """Yield the commands that show and erase sent reports, and what remains after erasing."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
@@ -285,27 +286,28 @@ def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
 
 
 WEAK: Final = 4
-"""The highest odds, to 1, of a report that is called weak evidence."""
+"""A report is called weak evidence if its odds are at most this number to 1."""
 
 STRONG: Final = 99
-"""The highest odds, to 1, of a report that is called strong evidence. Reports with higher odds are
-called as good as the answer."""
+"""A report is called strong evidence if its odds are above `WEAK` to 1 and at most this number to
+1. A report with higher odds is called as good as the answer."""
 
 PAIR: Final = 2
-"""The number of possible answers at which odds determine the share of true reports. With more
-answers, the share is lower."""
+"""With this number of possible answers, odds of x to 1 mean that x of x + 1 reports are true. With
+more possible answers, fewer reports are true."""
 
 BETS: Final = 10
 REPORTS: Final = 100
-"""The usual denominators of probabilities in words, as in "7 in 10" bets and "73 of 100" reports.
-Where rounding would be too coarse, denominators are larger."""
+"""`BETS` and `REPORTS` are the usual denominators of probabilities in words, as in "7 in 10" bets
+and "73 of 100" reports. If rounding to such a fraction would be too coarse, the denominator is
+larger."""
 
 ROUNDED_AWAY: Final = Fraction(1, 25)
 """The largest acceptable change of a probability by rounding to a multiple of 1/`BETS`."""
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return how strong a report's evidence is, in words, for the most revealing metric."""
+    """Return a sentence that says how much a report about the most revealing metric reveals."""
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio, title = metric.channel.worst_ratio, written(say.code("title", metric.name))
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"
@@ -318,16 +320,16 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
-    """Return the share of true reports, as "73 of 100"; None if a report names no single answer."""
+    """Return the share of true reports, as "73 of 100"; None if reports do not name answers."""
     chance = truth(metric)
     return None if chance is None else _share(chance, REPORTS, "share.reports", say, _nearest)
 
 
 def truth(metric: Metric) -> Fraction | None:
-    """Return the exact probability that a report is true; None if a report names no single answer.
+    """Return the exact probability that a report is true; None if reports do not name answers.
 
-    The probability is the same for every answer. Reports on numbers or sets, or from a block
-    design, name no single answer.
+    The probability is the same for every answer. Reports about numbers or sets do not name a single
+    answer. Neither do reports of a block design.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
@@ -335,7 +337,7 @@ def truth(metric: Metric) -> Fraction | None:
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:
-    """Return the probability for odds of ``ratio`` to 1, such as "7 in 10".
+    """Return in words the probability that equals odds of ``ratio`` to 1, such as "7 in 10".
 
     The probability is rounded up, because it limits what a report reveals.
     """
@@ -343,7 +345,7 @@ def bet_in_words(ratio: Fraction, say: Sentences) -> str:
 
 
 def but_rarely(chance: Fraction, say: Sentences) -> str:
-    """Return how often the stated odds are exceeded, in words; empty if never."""
+    """Return in words how often a report exceeds the stated odds; empty if never."""
     return say("statement.but", often=floor(1 / chance)) if chance else ""
 
 
@@ -352,7 +354,7 @@ def _nearest(number: Fraction) -> int:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences, rounded: Callable[[Fraction], int]) -> str:
-    """Return a probability in words, rounded to a multiple of 1/10 or 1/100, never to 0 or 1."""
+    """Return a probability in words, as a multiple of 1/10, 1/100 and so on, never 0 or 1."""
     whole = least
     while True:
         part = rounded(chance * whole)

@@ -1,15 +1,16 @@
 """The kind ``text``: the answer is any text, or a list of texts.
 
-Each report belongs to a *group* (`client_sdk.protocol.mechanisms.grouped_geometry`). In each group,
-a hash maps the text to a *cell*, an integer. The channel draws the group, independently of the
-text. This module computes the cells of all groups, so that the encoding does not depend on the
-drawn group.
+Each report belongs to a *group* of devices (`client_sdk.protocol.mechanisms.grouped_geometry`). In
+each group, a hash maps the text to a *cell*, an integer. The channel draws the group, independently
+of the text. This module computes the cells of all groups, so that the encoding does not depend on
+the drawn group.
 
-A list of texts is encoded as a set of cells for each group. Dummies fill up the set to the maximum
-number of texts.
+A list of texts is encoded as a set of cells for each group. If the list has fewer texts than
+`Text.max_items`, dummies fill up the set.
 
-Before hashing, a text of at most L letters becomes an integer of L * c bits, c for each letter. The
-letters are numbered from 1 in the registry's order. 0 ends the text and fills the remaining bits.
+Before hashing, a text of at most L letters becomes an integer of L * c bits, with c bits for each
+letter. Each letter is represented by its position in the registry, counted from 1. The number 0
+ends the text and fills the remaining bits.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (groups of
 devices that report prefixes of one length).
@@ -44,11 +45,12 @@ MAX_LETTERS: Final = 255
 letter, a text would need too many groups."""
 
 MAX_TEXT_LENGTH: Final = 32
-"""The maximum length of a text. Longer texts need more groups, each with fewer devices."""
+"""The maximum length of a text. Longer texts need more groups, so that each group has fewer
+devices."""
 
 MAX_TEXTS: Final = 100
-"""The maximum number of texts in one answer. With more texts, a report would reveal too little
-about each text."""
+"""The maximum number of texts in one answer. With more texts, a report would contain too little
+information about each text."""
 
 CELLS: Final = 2**17
 """The approximate number of cells of a group, unless the registry sets ``cells``."""
@@ -62,7 +64,7 @@ NUL is excluded, because 0 ends a text.
 """
 
 CUT: Final = "…"
-"""The mark shown after a text of the maximum length, which may be part of a longer text."""
+"""The mark that is shown after a text of the maximum length, because the text may have been cut."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
 """The code point that Python substitutes for byte 128 in invalid UTF-8. The code points for bytes
@@ -74,7 +76,8 @@ PRESETS: Final[Mapping[str, str]] = {
     "domain": f"{ascii_lowercase}{digits}-.",
     "identifier": f"{ascii_letters}{digits}_",
 }
-"""Named sets of letters. The order of letters affects the meaning of reports and never changes."""
+"""Predefined lists of letters, by name. The order of letters affects the meaning of reports and
+never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
 """The allowed values of ``cells``. With fewer cells, too many texts would share a cell. With more
@@ -120,7 +123,7 @@ def _read_approved(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
-    """Any text of the listed letters.
+    """Any text that consists of the letters in the registry.
 
     Attributes:
         letters: at least two different letters, in the registry's order.
@@ -128,8 +131,8 @@ class Text(Kind):
         other: the letter that replaces unlisted letters; None if unlisted letters are invalid.
         discover: whether unlisted texts can be discovered. If not, reports only confirm or refute
             texts that the analyst lists.
-        max_items: the maximum number of texts in one answer. If 1, the answer is a text; otherwise,
-            the answer is a list of different texts in any order.
+        max_items: the maximum number of texts in one answer. If the number is 1, an answer is a
+            text; otherwise, an answer is a list of different texts in any order.
         cells: the approximate number of cells of a group; the channel determines the exact number.
         approved: the discovered texts that may be published; not part of `Metric.edition`.
     """
@@ -261,7 +264,7 @@ class Text(Kind):
 
     @property
     def dummies(self) -> int:
-        """The number of dummies: the last cells of a group, which fill up lists."""
+        """The number of dummies, which are the last cells of a group and fill up short lists."""
         return self.max_items if self.max_items > 1 else 0
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[Any, ...]:  # noqa: ARG002 used by other kinds
@@ -271,8 +274,9 @@ class Text(Kind):
     def encoded(self, numbers: Sequence[int], inputs: int) -> tuple[Any, ...]:
         """Return the channel's input for the integers of an answer's texts.
 
-        If `max_items` is 1, each group has one cell. Otherwise, each group has `max_items`
-        different cells: those of the texts in ascending order, then dummies.
+        If `max_items` is 1, the input has one cell for each group. Otherwise, the input has
+        `max_items` different cells for each group: the cells of the texts in ascending order, then
+        dummies.
         """
         by_text = [self.cells_of(number, inputs) for number in numbers]
         if self.max_items == 1:
@@ -332,7 +336,7 @@ class Text(Kind):
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the printable text of an integer, with `CUT` if the text may have been cut."""
+        """Return the printable text of an integer, and `CUT` if the text may have been cut."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
@@ -354,13 +358,13 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return four texts: empty, the first letter once and repeated, and the last letter."""
+        """Return four texts: empty, first letter, first letter repeated, and last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences for users about the reported part of a text, and its protection."""
+        """Yield sentences for users: which part of a text is reported, and how it is protected."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -390,7 +394,7 @@ class Text(Kind):
 
 
 def _as_bytes(text: str) -> str:
-    """Return a text in UTF-8, with one letter for each byte."""
+    """Return a text that has one letter for each byte of ``text`` in UTF-8."""
     try:
         return text.encode().decode("latin-1")
     except UnicodeEncodeError:
@@ -398,7 +402,7 @@ def _as_bytes(text: str) -> str:
 
 
 def _shown(spelled: str) -> str:
-    r"""Return the text with these UTF-8 bytes as letters, on one line.
+    r"""Return on one line the text whose UTF-8 bytes are the letters of ``spelled``.
 
     Invalid bytes, such as those of a cut character, are written as ``\xc3``, and control characters
     as ``\u{a}``. Backslashes and `CUT` are also escaped, so that no two texts look the same.
@@ -420,5 +424,5 @@ def _shown_character(character: str) -> str:
 
 @lru_cache
 def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 part of the cache key
-    """Return the groups of a metric. The cache avoids deriving hashes for every answer."""
+    """Return a metric's groups, cached so that answers do not derive the hashes again."""
     return groups_of(letters, max_length, cells, discover=discover)

@@ -1,4 +1,4 @@
-"""A parser for a TOML table: it reads single keys, collects mistakes and refuses unknown keys."""
+"""A parser for a TOML table. It reads single keys, collects mistakes and refuses unknown keys."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST_DEVICES = 10**12
 
 MAX_EXPONENT = 100
 """The maximum absolute exponent of ten of a number. With this limit, exact fractions remain small,
-and a float can represent every number."""
+and every number is in the range of a float."""
 
 ALIKE = 0.7
-"""The minimum similarity, as a `difflib` ratio, of a misspelled word and a suggestion. One or two
-letters may be wrong, but `fill_value` is not suggested for `values`."""
+"""The minimum similarity, as a `difflib` ratio, of a misspelled word and a suggestion. With this
+minimum, one or two letters may be wrong, but `fill_value` is not suggested for `values`."""
 
 
 def is_text(value: object, most: int = MAX_TEXT) -> TypeGuard[str]:
@@ -36,7 +36,7 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0, or has an exponent of ten up to `MAX_EXPONENT`."""
+    """Whether a finite number is 0, or has an absolute exponent of ten up to `MAX_EXPONENT`."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
@@ -59,7 +59,7 @@ class TomlTable:
     """
 
     def __init__(self, raw: object, place: str, mistakes: list[tuple[str, str]]) -> None:
-        """Read the value at a place in the file. Add a mistake unless it is a table."""
+        """Read the value at a place in the file. Add a mistake if the value is not a table."""
         self.mistake_count = 0
         self._place = place
         self._mistakes = mistakes
@@ -75,14 +75,14 @@ class TomlTable:
         self.mistake_count += 1
 
     def take(self, key: str, *, required: bool = False) -> Any:  # noqa: ANN401 any TOML value
-        """Remove a key from the table and return its raw value; None if missing."""
+        """Remove a key from the table and return its raw value; None if the key is missing."""
         self._known.append(key)
         if required and key not in self._raw:
             self.mistake(key, "is missing")
         return self._raw.pop(key, None)
 
     def has(self, key: str) -> bool:
-        """Whether a key is left in the table."""
+        """Whether a key is in the table and has not been removed yet."""
         return key in self._raw
 
     @property
@@ -91,7 +91,7 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return the printable string of a key, or ``default`` if missing."""
+        """Return the printable string of a key; ``default`` if missing, empty if invalid."""
         value = self.take(key, required=required)
         if value is None:
             return default

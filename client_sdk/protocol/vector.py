@@ -1,4 +1,4 @@
-"""The kind ``vector``: the answer is a vector, such as an embedding, with its mean to estimate.
+"""The kind ``vector``: the answer is a vector, such as an embedding. The mean is estimated.
 
 A vector is encoded as integers that are the same on every machine. Each number is converted to the
 nearest 64-bit float, divided by ``norm``, and rounded half to even to a multiple of 2**-20.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 UNIT: Final = 2**20
-"""The integer for ``norm``, the maximum norm of a vector.
+"""The integer that represents ``norm``, the maximum norm of a vector.
 
 A rotated vector with 4,096 coordinates has coordinates below 2**38. A double represents such
 integers exactly.
@@ -60,7 +60,7 @@ NORM: Final = Key(
 
 
 class Ball(Kind):
-    """The base class of vectors with a maximum norm. The encoding needs no randomness.
+    """The base class of kinds whose answers are encoded as vectors of integers, without coins.
 
     Attributes:
         length: the number of coordinates, from 1 to `MAX_LENGTH`.
@@ -90,8 +90,8 @@ class Ball(Kind):
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return a uniformly drawn signed axis of length `UNIT`, to replace an invalid answer.
 
-        A signed axis is a vector with a single nonzero coordinate. The mean of a random axis is 0,
-        like the mean of a random direction.
+        A signed axis is a vector with a single nonzero coordinate. The mean of all signed axes is
+        0, like the mean of all directions.
         """
         place, sign = divmod(coins.below(2 * inputs), 2)
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
@@ -175,7 +175,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector, shortened to the norm `UNIT` if necessary. Round towards 0."""
+    """Return a vector, shortened to the norm `UNIT` if it is longer. Round towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates
@@ -186,7 +186,7 @@ def clipped(coordinates: list[int]) -> list[int]:
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
     """Return a vector of ``dimension`` coordinates and norm `UNIT`, up to rounding.
 
-    One additional coordinate makes the norm `UNIT`. The remaining coordinates are 0.
+    One coordinate is added so that the norm is `UNIT`. All further coordinates are 0.
     """
     missing = UNIT**2 - sum(map(mul, coordinates, coordinates))
     if missing < 0 or len(coordinates) >= dimension:

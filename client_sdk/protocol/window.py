@@ -12,13 +12,13 @@ DAY_S = 86_400
 GRACE_S = 3 * DAY_S
 """The default time, in seconds, for which a collector accepts reports after their window's end.
 
-Three days suffice for a device that was off over a weekend. Clients then stop sending a window's
-reports, too.
+Three days suffice for a device that was off over a weekend. After this time, clients no longer send
+the window's reports either.
 """
 
 LATEST_YEAR = 9998
-"""The last year in which a window may begin. `datetime` supports one more year for the window's
-end."""
+"""The last year in which a window may begin. `datetime` supports dates up to 9999, so that the
+window's end can be in the next year."""
 
 
 class WindowKind(StrEnum):
@@ -103,7 +103,8 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window of a kind that begins on a day. Devices use few windows, so a cache helps."""
+"""Returns the window of a kind that begins on a day. A device uses few windows, so that most are
+found in the cache."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

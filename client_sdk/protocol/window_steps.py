@@ -1,4 +1,4 @@
-"""Finds a later window of the same kind, and counts the windows up to a day."""
+"""Finds a later window of the same kind, and counts the windows from a window to a day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window after ``windows`` (0 or more) steps."""
+    """Return the window that is ``windows`` windows later, where ``windows`` is at least 0."""
     try:
         if window.kind is WindowKind.MONTH:
             years, month = divmod(window.first_day.month - 1 + windows, MONTHS)

@@ -277,7 +277,7 @@ def log_units(number: Fraction) -> int:
 
 @lru_cache(maxsize=REMEMBERED)
 def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """Return `log_units` of 1 + low and of 1 + high. Unlike these, no answer's is ever cached."""
+    """Return `log_units` of 1 + low and of 1 + high, cached. Answers are never cached."""
     return log_units(1 + low), log_units(1 + high)
 
 

@@ -1,7 +1,7 @@
 """Grouped geometry: a device draws one of several hash functions, and reports hashed texts.
 
 Devices that draw the same hash function form a *group*. The function maps a text to a *cell*, an
-integer from 0 to K - 1. The input for one text is a tuple of its cells in all groups. The channel
+integer from 0 to K - 1. The input for one text contains the text's cell in each group. The channel
 draws a group, independently of the text, and perturbs the text's cell in this group by a projective
 geometry. The symbol reveals the group.
 
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""The largest ratio of the number of points to the desired number, or of the desired number to
-it."""
+"""The largest ratio of the actual to the desired number of points, and of the desired to the actual
+number."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
 """The relative penalty on the variance, in comparisons, of a geometry with twice or half the

@@ -102,8 +102,8 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
     """Return how often a metric may be charged to a ceiling until all first answers are charged.
 
-    ``kind`` is the kind of window of the first answers. ``counts`` says whether this kind of window
-    has counts, which are charged after the window.
+    ``kind`` is the kind of window of the first answers. ``counts`` says whether any metric with
+    this kind of window is a count, which is charged after its window.
     """
     bounds = [IN_WINDOW[kind][metric.window] + (counts and metric.fill is not None)]
     if ceiling is Ceiling.PER_WINDOW:

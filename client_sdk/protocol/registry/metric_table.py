@@ -35,8 +35,8 @@ VALUE: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
 """The format of a public variable's value: a word or a version that needs no quoting anywhere."""
 
 MOST_STRATA: Final = 32
-"""The maximum number of a metric's strata. With more strata, a stratum could have only a few,
-recognizable devices."""
+"""The maximum number of a metric's strata. With more strata, a stratum could consist of so few
+devices that they are recognizable."""
 
 MAX_UNIT: Final = 16
 """The maximum length of a unit, such as "ms", "km/h" or "open windows", in characters."""
@@ -161,7 +161,7 @@ KEYS: Final[Mapping[str, Key]] = {
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Add a mistake for each remaining key of another kind. Load other kinds only if needed."""
+    """Add a mistake for each remaining key that belongs to another kind than ``kind``."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:
@@ -270,7 +270,7 @@ def _refuse(table: TomlTable, kind: Kind) -> None:
 
 
 def _read_fill(table: TomlTable, kind: Kind | None) -> Fill | None:
-    """Return the answer to report if nothing was recorded; None to report nothing."""
+    """Return the answer to report if nothing was recorded in a window; None to report nothing."""
     is_filled, value = _take(table, "fill_in"), _take(table, "fill_value")
     if kind is None or not is_filled:
         if value is not None and kind is not None:

@@ -44,14 +44,15 @@ SCHEMA = 1
 """The schema number that this version reads."""
 
 MOST_ANSWERS = 1000
-"""The maximum number of metrics drawn per window, far more than a device should answer."""
+"""The maximum of ``answers``, the number of metrics drawn per window. A device should answer far
+fewer metrics."""
 
 WHOLE = "registry"
-"""The place in an error about a whole registry, for example if the text is not TOML. For a registry
-from a file, the error names the file instead."""
+"""The place that an error names if it concerns the whole registry, for example if the text is not
+TOML. If the registry is read from a file, the error names the file instead."""
 
 MOST_SHOWN: Final = 3
-"""The maximum number of missing sentences in an error. A language may lack hundreds."""
+"""The maximum number of missing sentences that an error lists. A language may lack hundreds."""
 
 
 class Former(NamedTuple):
@@ -72,7 +73,7 @@ class Former(NamedTuple):
 
 
 class DatedEvent(NamedTuple):
-    """A dated event, shown to readers of reports."""
+    """A dated event that is shown to readers of the estimates."""
 
     day: date
     title: str
@@ -87,15 +88,18 @@ class Registry:
         owner: the person or team to contact about the registry.
         budget: the ceilings that devices enforce.
         metrics: the metrics by name, in the file's order.
-        source: the registry's text; empty if it was not read from a text.
+        source: the text from which the registry was read; empty if the registry was not read from a
+            text.
         stopped: the metrics that devices must no longer answer, even with an older registry.
-        strata: the public variables and their values. Reports may be counted separately by these.
+        strata: the public variables, such as the platform, with their values. The reports about a
+            metric may be counted separately for each combination of values.
         own_sentences: the app's own sentences for users, by language and key.
         former: the former metrics, from the history (`registry.history`); unused on devices.
-        newcomers: the names of the metrics that at least one release in the history lacks.
+        newcomers: the names of the present metrics that at least one release in the history lacks
+            or defines with another meaning.
         population: the expected number of devices; None if unknown. The population does not affect
-            editions.
-        events: the events, sorted by day. Events do not affect editions.
+            `Metric.edition`.
+        events: the events, sorted by day. Events do not affect `Metric.edition`.
     """
 
     app: str
@@ -141,7 +145,7 @@ class Registry:
 
     @property
     def counted(self) -> tuple[Metric, ...]:
-        """The metrics that a collector counts. Former metrics come first."""
+        """The metrics whose reports a collector counts. Former metrics come first."""
         return (*(each.metric for each in self.former), *self.metrics.values())
 
     def for_strata(self, strata: Mapping[str, str]) -> "Registry":
@@ -157,9 +161,10 @@ class Registry:
         return replace(self, metrics={name: metric.for_strata(strata) for name, metric in self.metrics.items()})
 
     def sentences(self, language: str) -> Sentences:
-        """Return the sentences for users in a language; the app's sentences replace the SDK's.
+        """Return the sentences for users in a language. The app's sentences replace the SDK's.
 
-        The sentences include the purposes and titles of metrics, which the app must translate.
+        The sentences include the purposes and titles of metrics. An app must translate these
+        itself.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.
@@ -179,10 +184,10 @@ class Registry:
         return sentences
 
     def objections(self, today: date) -> list[str]:
-        """Return a sentence for each reason not to release the registry; empty without reasons.
+        """Return a sentence for each reason not to release the registry; empty if there is none.
 
         A reason is a ceiling that may prevent the first answer to a present metric, or an exceeded
-        limit without an explanation in ``[budget] accept``.
+        limit of `registry.limits` without an explanation in ``[budget] accept``.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 takes 1 ms, and only developers need it
 
@@ -206,8 +211,8 @@ class Registry:
 
         Args:
             path: the file.
-            today: the day for checking the costs without expired metrics; by default, the current
-                UTC day.
+            today: the day on which the costs are checked, without the metrics that have expired by
+                then; by default, the current UTC day.
 
         Raises:
             RegistryError: if the file is unreadable or has mistakes. The error names the line,
@@ -250,7 +255,8 @@ class Registry:
         """Read a registry from its TOML text.
 
         Raises:
-            RegistryError: if there are mistakes. The error names the metric and key of each.
+            RegistryError: if there are mistakes. The error names the metric and the key of each
+                mistake.
 
         """
         import tomllib  # noqa: PLC0415 importing the SDK must stay quick
@@ -272,7 +278,7 @@ def registry_of(given: Registry | str | Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Return the registry in a file's text. The cache serves commands that read a file twice."""
+    """Return the registry in a file's text, cached for commands that read the file twice."""
     return Registry.parse_file(text, name)
 
 
@@ -329,7 +335,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each metric with permanent answers in a registry for browsers.
 
-    A browser may delete its storage, including the secret that determines the answers.
+    A browser may delete its storage, including the secret that determines the permanent answers.
     """
     problem = "needs a secret, which browsers may delete; remove permanent_epsilon, or remove web_year from [budget]"
     permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
@@ -421,8 +427,8 @@ def _read_budget(table: TomlTable) -> Budget:
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     """Return a metric that requires consent to all purposes of the metrics that it combines.
 
-    A metric without purposes requires consent to everything. A pair with a metric without purposes
-    requires consent to everything, too.
+    A metric without purposes requires consent to all collection. If one of the combined metrics has
+    no purposes, the result has no purposes either.
     """
     if not metric.kind.crossed:
         return metric
@@ -433,7 +439,7 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
 def _read_metrics(
     raw: object, owner: str, budget: Budget, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
-    """Return all metrics in the file's order; read pairs after the metrics that they combine."""
+    """Return all metrics in the file's order. Pairs are read after the metrics they combine."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
@@ -519,7 +525,8 @@ def _missing(language: str, own: Mapping[str, object]) -> list[str]:
 
 
 FOLDER = "trial"
-"""The folder of a trial's ledger or store, within the data folder of the app or the collector."""
+"""The folder of a trial's ledger within an app's data folder, and of its store within a
+collector's."""
 
 UNREACHED = 10**9
 """A ceiling that a trial never reaches."""
@@ -529,7 +536,8 @@ def in_trial(registry: Registry) -> Registry:
     """Return the registry of a trial.
 
     A trial is separate from real reports: collectors of real reports refuse the trial's editions.
-    The app has another name, so that a trial shares neither ledger nor store with real reports.
+    The app has another name, so that trial and real reports share neither a device's ledger nor a
+    collector's store.
 
     Devices answer every metric from the first window on. The trial has no random selection of
     metrics, no ceiling, no "no answer", and no stopped metric.

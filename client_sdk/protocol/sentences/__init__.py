@@ -1,4 +1,4 @@
-"""The sentences for users. An app may change or extend the catalog of each language.
+"""The sentences for users. An app may change or extend each language's catalog of sentences.
 
 A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. The Python and
 browser SDKs read the same catalogs.
@@ -52,7 +52,8 @@ class Sentences:
     def __call__(self, key: str, /, **values: str | int) -> str:
         """Return a sentence with its placeholders replaced; numbers use the language's format.
 
-        Braces in a purpose remain unchanged, because an app writes purposes.
+        Other text in braces remains unchanged, because an app may write braces in a metric's
+        purpose.
         """
         words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
         return re.sub(_PLACEHOLDER, lambda match: words.get(match[1], match[0]), self.texts[key])
@@ -66,7 +67,7 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code, such as a metric's name, or else the code."""
+        """Return the words for a code, such as a metric's name; the code if there are no words."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:
@@ -107,7 +108,7 @@ def languages(own: Collection[str]) -> list[str]:
 
 
 def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested tables with dotted keys."""
+    """Yield each value in nested tables, with its dotted key."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from flattened(value, f"{before}{key}.")

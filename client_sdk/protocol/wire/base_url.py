@@ -1,4 +1,4 @@
-"""The base URL of a collector or relay: its format, and who can read the requests."""
+"""The base URL of a collector or relay. Checks its format, and whether others can read requests."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _THIS_MACHINE = rf"localhost|127(\.{_BYTE}){{3}}|::1"
 """The loopback host name and addresses. Traffic to these names and addresses never leaves this
 machine (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
 
-RFC 6761 also lists ``app.localhost`` and ``localhost.``. But glibc asks the network's name server
-for the two names and for ``127.0.0.999``. The server can name another machine.
+RFC 6761 also lists ``app.localhost`` and ``localhost.``. But for these two names and for
+``127.0.0.999``, glibc asks the network's name server, which can name another machine.
 """
 
 
@@ -30,7 +30,7 @@ def is_host(name: str) -> bool:
 
 
 def is_base_url(text: str) -> bool:
-    """Whether a string is an http or https URL without user, query, fragment or blanks."""
+    """Whether a string is an http or https URL that has no user, query, fragment or blanks."""
     try:
         parts = urlsplit(text)
         well_formed = parts.scheme in ("https", "http") and is_host(parts.hostname or "") and parts.port != 0
@@ -50,7 +50,7 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies for a base URL, as `requests` expects them; None for the environment's.
+    """Return the proxies for a base URL, for `requests`; None to use those of the environment.
 
     URLs on this machine get no proxy, because a proxy may be on another machine.
     """

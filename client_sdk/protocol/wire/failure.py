@@ -1,4 +1,4 @@
-"""The possible reasons why a server cannot be used, with advice for each reason.
+"""The possible reasons why a server cannot be used, with advice on each reason.
 
 The SDKs, the relay, the collector's store and the estimator share this list.
 `tests/vectors/failures.json` contains the list for other languages.
@@ -20,7 +20,7 @@ class Failure(Enum):
     """A reason for a failure. If several reasons apply, the first one in this list is used.
 
     Attributes:
-        what: the problem, as the clause that follows "SERVER cannot be used:".
+        what: the problem, as a clause that follows "SERVER cannot be used:" in messages.
         advice: what to do about the problem.
     """
 
@@ -116,7 +116,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def failure_of_status(status: int, *, has_key: bool = True) -> Failure:
-    """Return the reason for an HTTP status other than success."""
+    """Return the reason for an HTTP status that does not mean success."""
     cause = _BY_STATUS.get(status, Failure.STATUS)
     return Failure.NO_KEY if cause is Failure.KEY and not has_key else cause
 

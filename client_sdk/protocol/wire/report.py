@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in an upload. One upload then suffices for the reports of several
-months. The store can count 256 reports in one atomic step."""
+"""The maximum number of reports in an upload. One upload of this size suffices for the reports of
+several months. The store can count 256 reports in one atomic step."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
@@ -25,7 +25,7 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """From 1 to 256 reports, sent in one request and counted together."""
+    """From 1 to 256 reports, sent in one request and counted in one atomic step."""
 
     id: str
     reports: tuple[Report, ...]

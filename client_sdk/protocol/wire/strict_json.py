@@ -1,4 +1,4 @@
-"""A strict parser for JSON in UTF-8, without extensions of RFC 8259 or repeated members.
+"""A strict parser for JSON in UTF-8. It refuses extensions of RFC 8259 and repeated members.
 
 `Malformed` lists all possible mistakes in a body, with stable codes.
 """
@@ -46,9 +46,9 @@ def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa:
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds
     """Return the number of members of an object and of the objects directly in its lists.
 
-    For example, `{"upload": "0f", "reports": [{"symbol": 1}]}` has three.
+    For example, `{"upload": "0f", "reports": [{"symbol": 1}]}` has three such members.
 
-    In the text, every member has a colon. If the number of colons equals the result, the text
+    In the JSON text, every member has a colon. If the number of colons equals the result, the text
     contains no deeper and no repeated members. Otherwise, `load` parses the text again and checks
     each member, which takes twice as long. Valid bodies are parsed once.
     """

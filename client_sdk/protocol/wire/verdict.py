@@ -1,12 +1,12 @@
-"""The collector's verdict on an upload: the counted reports, and the reasons for refusals.
+"""The collector's verdict on an upload: how many reports it counted, and why it refused others.
 
 A device reads the verdict after it has sent an upload. The verdict affects when a report is sent
 again, but never the content of the report.
 
-A header of the same response lists the metrics that the collector has stopped. The body must not
-get new fields, whereas devices ignore unknown headers. Each entry names a metric and an edition,
-because two metrics with equal definitions have the same edition. Malformed entries are ignored
-silently, because a forged header can only stop metrics.
+A header of the same response lists the metrics that the collector has stopped. The list is not in
+the body, because the body must not get new fields, whereas devices ignore unknown headers. Each
+entry names a metric and an edition, because two metrics with equal definitions have the same
+edition. Malformed entries are ignored silently, because a forged header can only stop metrics.
 """
 
 import json
@@ -42,7 +42,7 @@ class Refusal(StrEnum):
 
     @property
     def retryable(self) -> bool:
-        """Whether the collector may accept the report later, with the app's registry."""
+        """Whether the collector may accept the report later, once it has the app's registry."""
         return self in _RETRYABLE
 
 
@@ -134,13 +134,13 @@ _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def stopped_metric(text: object) -> MetricEdition | None:
-    """Return the metric and edition in an entry of `STOPPED`; None if malformed."""
+    """Return the metric and edition in an entry of the header `STOPPED`; None if malformed."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
 
 def stopped_entry(metric: MetricEdition) -> str:
-    """Return the entry of `STOPPED` for a metric, such as ``dark_mode:0123456789ab``."""
+    """Return the entry of the header `STOPPED` for a metric, as ``dark_mode:0123456789ab``."""
     return ":".join(metric)
 
 
@@ -150,7 +150,7 @@ def encode_stopped(metrics: Iterable[MetricEdition]) -> str:
 
 
 def decode_stopped(header: str | None) -> tuple[MetricEdition, ...]:
-    """Parse the header's value. A missing or overlong value stops no metric.
+    """Parse the value of the header `STOPPED`. A missing or overlong value stops no metric.
 
     Only the first `MAX_STOPPED` entries are read; malformed entries are left out.
     """
