@@ -84,7 +84,7 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete the charges. If so, only `per_window_nanos` is reliable."""
+        """Whether a browser may delete past charges. If so, only `per_window_nanos` is reliable."""
         return self.web_year_nanos is not None
 
     @property

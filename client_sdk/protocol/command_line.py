@@ -1,4 +1,4 @@
-"""Shared code of all three command lines: exit statuses, shell completion and file checks."""
+"""Code that all three command lines share: exit statuses, shell completion and file checks."""
 
 from __future__ import annotations
 

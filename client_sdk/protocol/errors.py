@@ -1,8 +1,8 @@
 """The errors of `client_sdk.protocol`.
 
-Messages say what is wrong and what to do. Most errors have attributes with the details in the
-message. No error contains a user's answer. `HearsayError` is the base class of all errors of the
-project.
+Messages say what is wrong and what to do. Most errors also have attributes that contain the details
+of the message. No error contains a user's answer. `HearsayError` is the base class of all errors of
+the project.
 """
 
 from __future__ import annotations

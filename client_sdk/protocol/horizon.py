@@ -79,7 +79,7 @@ class MetricReports(NamedTuple):
 
     @property
     def chance_beyond(self) -> Fraction:
-        """A bound on the probability that these reports reveal more than `any_nanos`."""
+        """An upper bound on the probability that these reports reveal more than `any_nanos`."""
         return (self.reports or 0) * self.metric.channel.chance_beyond(self.metric.channel.worst_ratio)
 
 
@@ -178,10 +178,10 @@ def _least(*bounds: int | None) -> int | None:
 def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the maximum sum of all charges within a horizon, in billionths of epsilon.
 
-    If browsers may delete the ledger, only the ceiling per window is reliable. A new ledger allows
-    no reports in the window of its creation. Therefore deleting a ledger does not renew the budget
-    of this window. The sums for a month and a year assume that the ledger is deleted repeatedly.
-    The sum for a lifetime applies to a single ledger.
+    If browsers may delete the ledger, which records a device's charges, only the ceiling per window
+    is reliable. A new ledger allows no reports in the window of its creation. Therefore deleting a
+    ledger does not renew the budget of this window. The sums for a month and a year assume that the
+    ledger is deleted repeatedly. The sum for a lifetime applies to a single ledger.
     """
     budget = registry.budget
     most = sum(

@@ -50,7 +50,7 @@ class Metric:
             "platform=ios"; may be empty.
         stratum: the stratum that a report belongs to, which is sent unperturbed; empty without a
             stratum.
-        is_trial: whether the reports belong to a trial (`registry.trial`).
+        is_trial: whether the reports belong to a trial (`in_trial`), and not to real use.
         edition: the hexadecimal digest of everything that determines the meaning of a report.
         editions: the edition of reports without a stratum, then the edition for each of ``strata``.
         epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
@@ -112,7 +112,7 @@ class Metric:
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
-        """Return the definition for a device with these values of public variables."""
+        """Return the definition for a device that has these values of public variables."""
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
@@ -137,7 +137,7 @@ class Metric:
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Call a method of the kind with an answer, and convert every exception into one type.
+        """Call a method of the kind with an answer. Replace every exception of the method.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.

@@ -111,7 +111,8 @@ class Kind(ABC):
         name: the kind's name in a registry.
         keys: the keys of a metric's table that belong to the kind.
         refused: the keys that the kind does not allow, each with an error message.
-        rule: the JSON Schema of rules for combinations of keys; empty for most kinds.
+        rule: the JSON Schema of the rules for combinations of the kind's keys; empty for most
+            kinds.
         call: the SDK's method for recording answers: ``record``, ``count`` or ``active``.
         shapes: the forms of the kind's inputs, such as ``labels``. A mechanism supports one form.
         unshared: the error message for a mechanism that needs ``labels``, if this kind has no
@@ -297,7 +298,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the answers that an audit compares; if empty, the audit compares `labels`."""
+        """Return the answers that an audit compares. If there are none, it compares `labels`."""
         return ()
 
 
@@ -307,9 +308,9 @@ def refused(*allowed: str, **more: str) -> Mapping[str, str]:
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return a type of the strings in ``values``; ``otherwise`` if more than `MOST_LITERALS`.
+    """Return the type of ``values``, or ``otherwise`` if there are more than `MOST_LITERALS`.
 
-    ``form`` is the format of the type, and ``apart`` the separator between strings.
+    ``form`` is the format of the type, and ``apart`` is the separator between the strings.
     """
     if len(values) > MOST_LITERALS:
         return otherwise

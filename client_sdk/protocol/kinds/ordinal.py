@@ -62,7 +62,7 @@ class OrdinalMean(Grid):
 
     @property
     def high(self) -> Fraction:  # type: ignore[override] # a field in other kinds
-        """The number of the last value."""
+        """The number that represents the last value."""
         return Fraction(self.scale.size)
 
     @property
@@ -85,11 +85,11 @@ class OrdinalMean(Grid):
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value for ``number`` after rounding. The first value is number 1."""
+        """Return the value that ``number``, rounded, represents. 1 represents the first value."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value for ``number`` after rounding. The name of the answer is the value."""
+        """Return the value that ``number``, rounded, represents. The value is its own name."""
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 

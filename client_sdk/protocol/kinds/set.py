@@ -198,6 +198,6 @@ class Subset(Kind):
 
 
 def _yes_to(members: Sequence[int], values: int) -> tuple[int, ...]:
-    """Return 1 for each member, and 0 for each other value."""
+    """Return one integer for each value: 1 if the value is a member, otherwise 0."""
     given = frozenset(members)
     return tuple(int(value in given) for value in range(values))

@@ -82,7 +82,7 @@ class BalancedDesign(BlockDesign):
         order: the number of factors modulo v that leave a starter unchanged; 1 if v is not prime.
         starters: the numbers from which `values_by_starter` computes the starters, in ascending
             order.
-        weights: for each starter, the relative frequency of its base blocks.
+        weights: for each starter, the relative frequency of each of its base blocks.
     """
 
     name: ClassVar[str] = "balanced-design"

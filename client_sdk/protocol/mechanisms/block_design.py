@@ -35,7 +35,7 @@ class BlockDesign(Channel):
         points: v, the modulus, at least the number of inputs.
         block_size: d, the number of values of a block.
         base_blocks: the number of base blocks.
-        weights: for each family, the relative frequency of each base block.
+        weights: for each family, the relative frequency of each base block in the family.
         keep_numerator: the probability that the reported block contains the answer, times 2**64.
     """
 

@@ -296,7 +296,7 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
-    """Return the mechanism that ``auto`` chooses for one of ``inputs`` values.
+    """Return the mechanism that ``auto`` chooses for answers with ``inputs`` possible values.
 
     The choice applies to categories, ordinals, pairs, small counts and sets. ``odds`` is
     e**epsilon.

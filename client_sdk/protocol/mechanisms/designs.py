@@ -166,7 +166,7 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 
 
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
-    """Return the sizes of the smallest projective geometry PG(t-1, prime) with enough points.
+    """Return the sizes of the smallest geometry PG(t-1, prime) with at least ``inputs`` points.
 
     The result contains the number of points, the number of points on a hyperplane, the number of
     points that two hyperplanes have in common, and t.

@@ -12,9 +12,9 @@ Each value is in three blocks, and each pair of values is in one block.
 
 Because of the shifts, the number of blocks with a pair depends only on the pair's difference.
 Because of the multipliers, this number depends only on the greatest common divisor of this
-difference and v. Multipliers are *units*: values without a common divisor with v. The starter times
-some units is the starter or its negative, which has the same differences. Units whose quotient is
-such a unit form a *coset*. One unit of each coset is enough as a multiplier.
+difference and v. Multipliers are *units*: values without a common divisor with v. Multiplied by
+some units, the starter becomes itself or its negative, which has the same differences. Units whose
+quotient is such a unit form a *coset*. One unit of each coset is enough as a multiplier.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
 starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson

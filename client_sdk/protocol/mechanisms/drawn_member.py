@@ -1,4 +1,4 @@
-"""Sets: a device draws one member of its set and reports only this member.
+"""Sets: a device draws one element of its padded set and reports only this element.
 
 A set contains at most m of k values. Smaller sets are padded with *dummies*, which are inputs
 without a value. The device draws one of the m elements of the *padded set* uniformly. The *member's

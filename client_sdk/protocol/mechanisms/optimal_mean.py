@@ -63,8 +63,8 @@ class OptimalMean(Channel):
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
         knots: for each band, the input that always gets this band. Computed from the steps.
-        resolution: the least common multiple of the steps. The resolution bounds the coin that
-            draws one of two bands.
+        resolution: the least common multiple of the steps. A random integer below the resolution
+            selects one of two bands.
     """
 
     name: ClassVar[str] = "optimal-mean"

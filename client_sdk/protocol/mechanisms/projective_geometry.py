@@ -98,7 +98,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of an orthogonal point, divided by that of another point."""
+        """The chance of an orthogonal point, divided by the chance of a point not orthogonal."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -128,8 +128,9 @@ class ProjectiveGeometry(Channel):
         The *pivot* is the position of the leading 1 in the value's vector. All other coordinates of
         the reported vector are drawn. For a kept answer, the drawn coordinates are a random point
         of PG(t-2, q). For a lie, the drawn coordinates are arbitrary. The coordinate at the pivot
-        then makes the inner product with the value 0 or, for a lie, 1. Every point that is not
-        orthogonal has exactly one vector with product 1. Therefore no draw is rejected.
+        is then computed. It makes the inner product with the value's vector 0 for a kept answer,
+        and 1 for a lie. Every point that is not orthogonal has exactly one vector with product 1.
+        Therefore no draw is rejected.
 
         The duration must not reveal whether the report is a lie. Therefore:
 

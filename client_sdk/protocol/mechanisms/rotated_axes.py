@@ -223,7 +223,7 @@ def offsets(dimension: int, rotation: int, window: str) -> list[int]:
 
 
 def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a vector of D integers after one of a window's rotations, scaled by D**1.5."""
+    """Return a vector of D integers, turned by one of a window's rotations, times D**1.5."""
     turned = list(vector)
     for step in range(ROUNDS):
         turned = hadamard(list(map(mul, signs(len(turned), rotation, step, window), turned)))
