@@ -137,7 +137,7 @@ class Metric:
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Call a method of the kind with an answer. Replace every exception of the method.
+        """Call a method of the kind. Convert all its exceptions into `OutsideDomainError`.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not contain it.

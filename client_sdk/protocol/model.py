@@ -174,7 +174,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return two answers: one with all minimums or first values, one with the opposite."""
+        """Return two answers: all minimums or first values, and all maximums or last values."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -302,7 +302,8 @@ class Model(_OfFeatures, Ball):
     Attributes:
         observation: the features and the label.
         radius: the maximum norm of the scaled features, times `UNIT`. Longer vectors are shortened.
-        population: the expected number of devices, used by ``auto``; None if unknown.
+        population: the expected number of devices, by which ``auto`` chooses a mechanism; None if
+            unknown.
     """
 
     name: ClassVar[str] = "model"
@@ -337,7 +338,7 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the model, unless its features have too many coordinates."""
+        """Return the model; None if its features have too many coordinates."""
         observation = Observation(values["features"], values["label"])
         inputs = len(observation.coordinates)
         if inputs > MAX_INPUTS:
@@ -348,7 +349,7 @@ class Model(_OfFeatures, Ball):
 
     @classmethod
     def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return a model that shortens vectors of scaled features to the norm ``norm``.
+        """Return a model that shortens vectors of scaled features to a norm of at most ``norm``.
 
         The default norm is the square root of half the number of the features' coordinates.
         """
@@ -357,7 +358,7 @@ class Model(_OfFeatures, Ball):
 
     @property
     def length(self) -> int:  # type: ignore[override] # a field in other kinds
-        """The number of the vector's coordinates."""
+        """The number of coordinates of the vector of products."""
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
@@ -440,7 +441,7 @@ class CrossedModel(_OfFeatures):
         )
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the single input of an answer, with probability 1."""
+        """Return the only possible input for an answer, with probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds

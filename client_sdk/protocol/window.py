@@ -78,7 +78,7 @@ class Window:
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Window":
-        """Return the window with a name. Windows that ended before 1970 are not supported.
+        """Return the window that is named ``text``. Windows that ended before 1970 are refused.
 
         Raises:
             WindowError: if the text is not the canonical name of a supported window.

@@ -290,7 +290,7 @@ class Kind(ABC):
         raise DomainError
 
     def truth(self, answer: object) -> object:
-        """Return an answer in a normal form, the same for equivalent answers."""
+        """Return an answer in a normal form, which is the same for equivalent answers."""
         return answer
 
     def samples(self) -> Iterable[object]:

@@ -22,7 +22,7 @@ UNCOUNTED: Final = "reports are still counted together"
 
 
 def between(old: Registry, new: Registry) -> list[str]:
-    """Return a sentence for each metric that is new, was removed, or has another meaning.
+    """Return a sentence for each metric that is new or removed, or has another `Metric.edition`.
 
     Changes of `Metric.title` and `Metric.is_public` are included, because outsiders see them.
     Changes of purposes and similar texts are left out. Both registries should contain their

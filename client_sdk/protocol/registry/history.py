@@ -55,7 +55,7 @@ def path_of(registry: Path) -> Path:
 
 
 def read(path: Path) -> Registry:
-    """Read a registry and its history, if there is one.
+    """Read a registry and, if there is one, its history.
 
     Raises:
         RegistryError: if a file cannot be used. The error names the file and every mistake.

@@ -7,7 +7,7 @@ RAPPOR reveals epsilon 1.07 in one report, and 4.39 in all reports of an unchang
 (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2, p = 1/2 and q
 = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees" (2025),
 recommends no epsilon, but asks for a justification. A registry gives this justification in
-`accept`.
+`Budget.accept`.
 """
 
 from __future__ import annotations

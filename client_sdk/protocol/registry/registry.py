@@ -61,8 +61,8 @@ class Former(NamedTuple):
     Attributes:
         metric: the former definition.
         since: the day of the first release with the metric.
-        until: the day of the release that replaced the metric; None if the history lacks that
-            release.
+        until: the day of the release that replaced or removed the metric; None if the history lacks
+            that release.
         then: the new definition; None if the metric was removed.
     """
 
@@ -201,10 +201,10 @@ class Registry:
 
     @classmethod
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
-        """Read a registry from its file, and log once per process what `check` would refuse.
+        """Read a registry from its file. Log once what ``hearsay-client check`` would refuse.
 
-        Without a log handler, nothing is logged, because users of command-line apps are not
-        developers.
+        Each process logs a problem only once. Without a log handler, nothing is logged, because
+        users of command-line apps are not developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
         ['dark_mode', 'days_of_use', 'taps']
@@ -272,7 +272,7 @@ class Registry:
 
 
 def registry_of(given: Registry | str | Path) -> Registry:
-    """Return a registry, or read the registry from a path like `Registry.load`."""
+    """Return ``given`` if it is a registry; otherwise, read it with `Registry.load`."""
     return given if isinstance(given, Registry) else Registry.load(given)
 
 
