@@ -109,10 +109,10 @@ class BlockDesign(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the symbol of a random block, which usually contains the value.
 
-        The draw of the base block is independent of the value. Then a member and a non-member of
-        the base block are drawn. The shift turns either the member or the non-member into
-        ``value``. If only one of the two were drawn, the duration could reveal whether the reported
-        block contains ``value``.
+        The base block is drawn independently of the value. Then a member and a non-member of the
+        base block are drawn. The shift turns either the member or the non-member into ``value``. If
+        only one of the two were drawn, the duration could reveal whether the reported block
+        contains ``value``.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]

@@ -350,7 +350,8 @@ def _balanced(inputs: int, odds: Fraction) -> Iterator["Candidate"]:
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
     """Return the mechanism that ``auto`` chooses for a number or a count.
 
-    ``answers`` is the number of possible counts; None for other numbers and for means.
+    ``answers`` is the number of possible counts; None if ``statistic`` is ``mean``, or for numbers
+    that are not counts.
     """
     if statistic == "mean":
         return "optimal-mean"

@@ -33,8 +33,8 @@ MAX_LEVEL_SYMBOLS = 2**9
 `crosses`. More symbols would slow down every estimate."""
 
 MAX_BASE_BLOCKS = 128
-"""The maximum number of pseudo-random base blocks. With 128 base blocks, the variance is about
-1/128 larger than the minimum. More base blocks would gain less than one percent."""
+"""The maximum number of pseudo-random base blocks. With 128 base blocks, the variance exceeds the
+minimum by 1/128 of the minimum. More base blocks would gain less than one percent."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
 """The maximum number of symbols of a projective geometry. A tally of 64-bit counters then takes up

@@ -54,8 +54,8 @@ FARTHEST: Final = 2
 number."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""The relative penalty on the variance, in comparisons, of a geometry with twice or half the
-desired number of points."""
+"""When geometries are compared, the variance of one with twice or half the desired number of points
+is increased by this share."""
 
 LEAST_PRIME: Final = 2
 """The smallest prime. Pair geometry cannot use 2, because the blocks would not distinguish the
