@@ -12,8 +12,8 @@ frame = estimator.to_pandas(report)
 
 ``__all__`` lists the public names.
 
-Each name is imported on first use. The command can therefore start without numpy, and tell the user
-to install it.
+Each name is imported on first use. The command ``hearsay-estimator`` can therefore start without
+numpy, and tell the user to install numpy.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         installs: the number of installations of the app. The report then bounds the figures of all
             installations, including installations that do not report.
         asked: the share of devices that are asked in a window, above 0 and at most 1. Required only
-            with ``installs``, if the registry's schedule does not determine this share.
+            if ``installs`` is given and the registry's schedule does not determine this share.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or is unavailable.
@@ -200,7 +200,7 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Raise `TypeError` for malformed ranges, or for candidates in a single text."""
+    """Raise `TypeError` if a range is malformed, or if ``candidates`` is a single text."""
     if isinstance(candidates, str):
         raise TypeError('candidates must be a list of texts, such as ["zebra"], not one text')
     if not all(map(_is_range, ranges)):

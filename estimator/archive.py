@@ -68,7 +68,10 @@ REPORT: Final = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive's folder, with the folders of all windows. It may not exist yet."""
+    """The archive's folder, which may not exist yet.
+
+    This folder contains one folder for each archived window.
+    """
 
     folder: Path
 
@@ -187,7 +190,7 @@ def _sync(folder: Path) -> None:
 
 MOST_BYTES: Final = 2**26
 """The maximum number of bytes of reports that the overview reads, per kind of window (day, week,
-month). The newest reports come first. A report on a metric with a million values has about this
+month). The newest reports are read first. A report on a metric with a million values has about this
 size.
 """
 
@@ -206,9 +209,9 @@ NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and 
 class ArchiveRun:
     """The result of adding windows to the archive.
 
-    ``failed`` contains the windows without a folder because of an error, each with the reason.
-    ``alerts`` contains the outcomes of alerts in the written windows, and ``skipped`` the tallies
-    that the written reports leave out.
+    ``failed`` contains the windows that were not archived because of an error, each with the
+    reason. ``alerts`` contains the outcomes of alerts in the written windows, and ``skipped`` the
+    tallies that the written reports leave out.
     """
 
     written: tuple[Window, ...]
@@ -218,7 +221,10 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of selected closed windows that are not archived yet, oldest first."""
+    """Return the tallies of selected closed windows that are not archived yet, by window.
+
+    The oldest window comes first.
+    """
     windows: dict[Window, list[Tally]] = {}
     for tally in tallies:
         if tally.closed and selection.spans(tally.window):
@@ -243,11 +249,11 @@ def write_windows(  # noqa: PLR0913 the tallies, the destination and the time
     """Write a report for each of the given windows, and check the alerts.
 
     The archive must be locked. If one report cannot be written, the other reports are still
-    written. Alerts about changes also use earlier windows.
+    written. For alerts about changes, the given windows are compared with earlier windows.
 
     A window that begins after ``now_s`` (in Unix seconds) gets no folder. Devices cannot have
-    answered in this window yet. A folder would also prevent a later run from writing the real
-    report.
+    answered in this window yet. A folder would prevent a later run from writing the report of the
+    window's real answers.
     """
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []
@@ -350,10 +356,11 @@ def recent_estimates(
     is_damaged: Callable[[Window], object] = lambda _: None,
     known: Estimates = MappingProxyType({}),
 ) -> Estimates:
-    """Return the estimates of the newest windows of each kind, for editions in the registry.
+    """Return the estimates of the newest windows of each kind, except those of unknown editions.
 
-    If a report cannot be read, its window is left out and passed to ``is_damaged``. Another version
-    of Hearsay may have written the report. The reports of windows in ``known`` are not read.
+    An edition is unknown if the registry does not contain it. If a report cannot be read, its
+    window is left out and passed to ``is_damaged``. Another version of Hearsay may have written the
+    report. The reports of windows in ``known`` are not read.
     """
     estimates: dict[Window, Sequence[MetricEstimate]] = {}
     left = dict.fromkeys(WindowKind, MOST_BYTES)

@@ -44,7 +44,7 @@ METRICS: Final = "metrics"
 SUFFIX: Final = ".json"
 
 NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
-"""The text for a metric without a window that has enough reports to be published."""
+"""The text for a metric that has no window with enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
 """The request for the published figures. The option ``--with`` adds figures to the archive only."""

@@ -50,7 +50,10 @@ class ShownReport(EstimateReport, frozen=True):
 
 
 class _Answer(NamedTuple):
-    """The summary of one metric, in words. The window of an open tally contains "preliminary"."""
+    """The summary of one metric, in words.
+
+    If the tally is open, ``window`` contains the word "preliminary".
+    """
 
     metric: str
     window: str

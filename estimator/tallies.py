@@ -127,7 +127,7 @@ class Tally:
         return dense
 
     def counted(self) -> tuple[Counts, Counts]:
-        """Return the counted symbols in rising order, and their counts."""
+        """Return the symbols that the tally lists, in rising order, and their counts."""
         counts = np.array(self.counts, dtype=np.int64)
         return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 
@@ -198,9 +198,10 @@ class Extent:
         self._tallies = self._counts = self._reports = 0
 
     def add(self, counts: int, reports: int) -> None:
-        """Add one tally. ``counts`` includes the counts and the listed symbols of the tally.
+        """Add one tally.
 
-        Raise `TalliesError` if a limit is exceeded.
+        ``counts`` is the number of its counts plus the number of its listed symbols. Raise
+        `TalliesError` if a limit is exceeded.
         """
         self._tallies += 1
         self._counts += counts

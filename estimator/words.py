@@ -26,9 +26,9 @@ LONGEST_LABEL: Final = 80
 
 
 def shown_of(number: int, most: int) -> int:
-    """Return how many of ``number`` things to list, at most ``most``.
+    """Return how many of ``number`` things to list, usually at most ``most``.
 
-    If only one thing would be left out, list all things. The words "and 1 more" take the same
+    If only one thing would be left out, all things are listed. The words "and 1 more" take the same
     space.
     """
     return number if number <= most + 1 else most

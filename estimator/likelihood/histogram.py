@@ -1,12 +1,13 @@
 """Histograms of numeric answers, fitted to tallies.
 
-A histogram is the share of people in each bin of the number's range. Each tally gets two
-histograms:
+A histogram contains the share of people in each bin of a numeric metric's range. Each tally gets
+two histograms:
 
 * The most likely histogram, found by expectation maximization (Li et al. 2020, section 5.4). With
   many bins, this histogram fits the noise.
-* A smoothed histogram. Each step of the same method is followed by the weights (1, 2, 1) / 4 (EMS,
-  same section). Smoothing biases the shares slightly where the density is curved.
+* A smoothed histogram. After each step of expectation maximization, each share is averaged with the
+  shares of both neighboring bins, with the weights (1, 2, 1) / 4 (EMS, same section). Smoothing
+  biases the shares slightly where the density is curved.
 
 Squared extrapolation accelerates the steps (Varadhan & Roland 2008, "Simple and globally convergent
 methods for accelerating the convergence of any EM algorithm", scheme SqS3). Many tallies of a
@@ -30,15 +31,15 @@ from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
 SMALL_STEP = 1e-6
-"""The iteration ends when a step moves less than this share of the people between bins. With a
-limit ten times as large, the fitted shares would be less accurate than with this limit.
+"""The iteration ends when a step moves less than this share of the people between bins. A limit ten
+times as large would make the fitted shares less accurate.
 """
 
 MAX_ACCELERATED = 300
 """The maximum number of rounds of a fit. Each round takes three steps and one extrapolation.
 
-Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may reach the maximum. Further
-rounds would only fit the noise.
+Smoothed shares need about 80 rounds at epsilon .5. Unsmoothed shares may need more rounds than this
+maximum. Further rounds would only fit the noise.
 """
 
 LEAST_OF_A_STEP = 0.1
@@ -53,19 +54,19 @@ errors make the computed number of steps meaningless.
 
 AT_ONCE = 50
 """The number of tallies that are fitted together. Larger arrays exceed the processor's cache, and
-each tally takes twice as long.
+the fit of each tally then takes twice as long.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The bins of a number, and the probability of each symbol for the answers in each bin.
+    """The bins of a numeric metric, and the probability of each symbol for an answer in each bin.
 
-    If each input of the channel is one answer, each bin is also one answer. Counts are an example.
-    Otherwise, the inputs are points of a grid, and each bin lies between two neighboring points.
-    The device rounds an answer at random to one end of its bin. The nearer end is more likely than
-    the other end. If answers are spread evenly over a bin, the device rounds half of the answers up
-    (Li et al. 2020, sections 5.3 and 5.4).
+    For some metrics, such as counts, each input of the channel is one answer. Each bin is then the
+    same answer as an input. For other metrics, the inputs are points of a grid, and each bin lies
+    between two neighboring points. The device rounds an answer at random to one end of its bin. The
+    nearer end is more likely than the other end. If answers are spread evenly over a bin, the
+    device rounds half of the answers up (Li et al. 2020, sections 5.3 and 5.4).
 
     Attributes:
         law: the probability of each symbol for each input.
@@ -81,7 +82,8 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the bins of a number that devices report with the given channel."""
+        """Return the bins of a metric with these answers and this channel.
+        """
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)
@@ -103,7 +105,8 @@ class Histogram:
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., symbols), given shares of bins."""
+        """Return each symbol's probability, shape (..., symbols), for these shares of bins.
+        """
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
@@ -159,8 +162,8 @@ class Histogram:
     def quantiles(self, shares: Floats, probabilities: tuple[float, ...]) -> Floats:
         """Return quantiles of the answers, shape (..., probabilities).
 
-        Answers are assumed to be spread evenly within each bin. If bins are single answers, a
-        quantile is the smallest answer x with a cumulative share of at least the probability.
+        Answers are assumed to be spread evenly within each bin. If bins are single answers, the
+        quantile for a probability p is the smallest answer with a cumulative share of at least p.
         """
         sums = np.cumsum(shares, axis=-1).reshape(-1, self.bins)
         rows = [self._quantiles(row / row[-1], probabilities) for row in sums]

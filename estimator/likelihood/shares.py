@@ -1,12 +1,12 @@
 """Maximum-likelihood shares: the shares that make a tally most likely.
 
 Valid shares are at least 0 and add up to 1. The set of valid shares is the simplex.
-Maximum-likelihood shares near 0 or 1 are biased. Reports therefore distinguish them from the
-unbiased estimates.
+Maximum-likelihood shares near 0 or 1 are biased. Reports therefore distinguish maximum-likelihood
+shares from unbiased estimates.
 
 **Exact solution.** If every symbol supports only one value, the solution has a closed form. By the
 Karush-Kuhn-Tucker conditions, a share is a linear function of its count, or 0 if the count is below
-a level (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2, water-filling).
+a threshold (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2, water-filling).
 
 **Climb.** For other channels, an iterative search finds the solution. The code calls this search a
 climb. A climb starts at the valid shares nearest to the unbiased estimates. The method is
@@ -16,16 +16,17 @@ accelerated projected gradients:
   problems", section 4, with backtracking.
 * O'Donoghue & Candes 2015, section 3.2, for restarts.
 
-Gradient methods are fast here because the log-likelihood has almost the same curvature in all
-directions if all symbols are about equally likely. Expectation maximization would need about 1 / (p
-- q)**2 rounds, even if accelerated. Here, p is the probability that a report supports the true
-value. The probability for any other value is q.
+If all symbols are about equally likely, the log-likelihood has almost the same curvature in all
+directions, so gradient methods are fast. Expectation maximization would need about 1 / (p - q)**2
+rounds, even if accelerated. Here, p is the probability that a report supports the true value. The
+probability that the report supports any other given value is q.
 
 **End of a climb.** The climb of k shares ends when the log-likelihood is within k * `SLACK` of its
 maximum. An upper bound on the maximum shows this (Lindsay 1983, "The geometry of mixture
 likelihoods", theorem 4.1). The ratio of a symbol is its frequency in the tally divided by its
-probability under the current shares. Let r be the largest expected ratio that any value leads to,
-and n the number of reports. The log-likelihood is concave, so the maximum exceeds the current
+probability under the current shares. Each value has an expected ratio, namely the mean ratio of the
+symbols that devices with this value send. Let r be the largest expected ratio of all values, and n
+the number of reports. The log-likelihood is concave, so the maximum exceeds the current
 log-likelihood by at most n * (r - 1).
 
 Arrays have one row per tally. A single number per tally has shape (tallies, 1).
@@ -51,8 +52,9 @@ resulting error of a share is about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
-"""The rounding error of a log-likelihood per report, in 64-bit floats. A climb may always end
-within n times this number of the maximum log-likelihood of n reports.
+"""A bound on the rounding error of a log-likelihood in 64-bit floats, divided by the number of
+reports. A climb may always end within n times this number of the maximum log-likelihood of n
+reports.
 """
 
 MAX_ROUNDS = 1000
@@ -183,9 +185,9 @@ def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
 def _moved(operators: ChannelLaw, climb: _Climb) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the shares after a step, the symbols' probabilities, the log-likelihood, and the step.
 
-    The log-likelihood is per report. The step is halved until the log-likelihood reaches a parabola
-    with the slope at the start and the curvature -1 / step. A short enough step always reaches the
-    parabola.
+    The log-likelihood is per report. The step is halved until the log-likelihood after the step is
+    at least the value of a parabola. The parabola has the slope of the log-likelihood at the start
+    of the step and the curvature -1 / step. A short enough step always meets this condition.
     """
     shares, law, value = np.empty_like(climb.best), np.empty_like(climb.law), np.empty_like(climb.value)
     step, left = climb.step.copy(), np.arange(len(climb.step))
@@ -223,8 +225,8 @@ def _product(rows: Floats, other_rows: Floats) -> Floats:
 
 
 WRITTEN_OUT = 2**17
-"""The maximum number of probabilities (inputs times symbols) in a table. This table takes 1 MB.
-With more probabilities, the transforms of the channel's inverse are faster than a table.
+"""The maximum number of probabilities (inputs times symbols) in a table. A table of this size takes
+1 MB. With more probabilities, the transforms of the channel's inverse are faster than a table.
 """
 
 REMEMBERED = 16
@@ -235,7 +237,7 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """Return the most likely shares, shape (..., k).
 
     ``counts`` contains the count of each symbol, shape (..., m), with at least one report per
-    tally. Each tally has at least one report.
+    tally.
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)

@@ -4,16 +4,17 @@ Each metric has a target error. The search minimizes the largest ratio of error 
 example, errors of 3 and 2 points with targets of 2 and 1 points have the ratios 1.5 and 2, so the
 largest ratio is 2.
 
-For a metric with shares, the error is the standard error of a share if all shares are equal. For
-other metrics, the error is the standard error of the mean in the worst population. The squared
-error is the variance of the answers plus the variance of the channel's noise. The noise decreases
-with epsilon almost like e**epsilon / (e**epsilon - 1)**2. This formula is exact for randomized
-response, and for subset selection of many values (Ye & Barg 2018, theorem III.1).
+For a metric with shares, the error is the standard error of a share, computed as if all shares were
+equal. For other metrics, the error is the standard error of the mean in the worst population. The
+squared error is proportional to the variance of the answers plus the variance of the channel's
+noise. The variance of the noise decreases with epsilon almost like e**epsilon / (e**epsilon -
+1)**2. This formula is exact for randomized response, and for subset selection of many values (Ye &
+Barg 2018, theorem III.1).
 
 Each round of the search has three steps:
 
-1. Build each metric's channel at the current epsilon and measure the noise.
-2. Extend the noise to a curve over epsilon by the formula above.
+1. Build each metric's channel at the current epsilon and compute the variance of its noise.
+2. Extrapolate this variance to other epsilons by the formula above.
 3. Bisect for the epsilons that use up the total and give all metrics the same ratio.
 
 The search ends when the epsilons no longer change.
@@ -70,12 +71,13 @@ HALVINGS: Final = 60
 """The number of bisection steps, which determine the ratio to the last bit of a float."""
 
 RESOLVED: Final = 2.0**-100
-"""The least noise that a curve assumes, as a fraction of a metric's variance. This minimum prevents
-divisions by zero. At every valid epsilon, the noise exceeds this minimum.
+"""The minimum variance of the noise in `Curves`, as a fraction of the variance of a report. This
+minimum prevents divisions by zero. At every valid epsilon, the variance of the noise exceeds this
+minimum.
 """
 
 ROUNDS: Final = 8
-"""The maximum number of rounds of the search. Four are usual.
+"""The maximum number of rounds of the search. Four rounds are usual.
 
 More rounds are needed only if the search alternates between two designs of a mechanism. Each design
 then leads to an epsilon at which the other design is better.
@@ -159,10 +161,10 @@ def allocate(
 ) -> Allocation:
     """Return the epsilons that minimize the largest ratio of error to target (see the module).
 
-    ``text`` is the registry's TOML, and ``name`` its file's name in the patch. ``total_nanos`` is
-    the total epsilon of a device's reports in a window of the budget, in billionths. Metrics
-    without an entry in ``target_errors`` keep their epsilons. Raise `PlanError` if the total
-    exceeds a ceiling, or if nothing can be allocated.
+    ``text`` is the registry's TOML, and ``name`` is the file name that the patch contains.
+    ``total_nanos`` is the total epsilon of a device's reports in a window of the budget, in
+    billionths. Metrics without an entry in ``target_errors`` keep their epsilons. Raise `PlanError`
+    if the total exceeds a ceiling, or if nothing can be allocated.
     """
     candidates = Candidates.from_toml(text)
     registry = candidates.registry
@@ -270,7 +272,10 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of a single report without noise, if all shares are equal."""
+    """Return the variance of a report without noise, computed as if all shares were equal.
+
+    For a metric without shares, return the largest possible variance.
+    """
     analysis = analysis_of(metric)
     if analysis.squares is None:
         return analysis.width**2 / 4
@@ -322,7 +327,9 @@ def written(epsilon: float) -> str:
 
 
 def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None) -> str:
-    """Return the text of a registry with new epsilons, as TOML numbers.
+    """Return the text of a registry with new epsilons.
+
+    ``epsilons`` contains the epsilon of each metric as a TOML number.
 
     The text may use any notation for tables. If ``answers`` is None, the number of answers per
     window does not change.
@@ -359,8 +366,8 @@ class Curves:
         floor: the variance of one report without noise, in squared units.
         noise: the variance of the noise, multiplied by 4 sinh(epsilon / 2)**2. A curve treats this
             product as constant.
-        most: the largest epsilon that each metric may have.
-        reports: the number of reports on each metric in a window of the budget.
+        most: the largest epsilon that each metric may have. reports: the number of reports that a
+            device sends on each metric in a window of the budget.
 
     """
 

@@ -8,9 +8,9 @@ requires three assumptions. The assumptions cannot be checked from the tally:
 
 * The collector, and everyone who can read its store, publish only tallies of closed windows. The
   difference of two versions of an open window's tally would contain only a few reports.
-* The counted reports are honest: the channel randomized them with coins that nobody else knows. An
-  attacker can subtract fabricated reports from the tally, so ``dishonest`` must include all
-  fabricated reports.
+* The reports in the tally are honest: the channel randomized them with coins that nobody else
+  knows. An attacker can subtract fabricated reports from the tally, so ``dishonest`` must include
+  all fabricated reports.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss than one device.
 
@@ -105,8 +105,8 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
     Each tally is given by its number of honest reports and its channel's blanket. Each metric is
     tallied separately, so its reports are shuffled separately. The losses of a device add up over
-    all tallies (Dwork & Roth 2014, theorem 3.16). The metrics that the device answered do not
-    matter. Each tally gets an equal part of delta.
+    all tallies (Dwork & Roth 2014, theorem 3.16). The result does not depend on which metrics the
+    device answered. Each tally gets an equal part of delta.
 
     If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
     amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.

@@ -21,9 +21,9 @@ via shuffling", arXiv 2504.07414). The bound remains valid for any smaller blank
 **Corners.** Let r = e^lambda be the largest ratio of a symbol's probabilities for two answers. Then
 u and v lie between 1 and r, so each point (u, v) is a mixture of the corners of a square:
 
-* (r, 1) and (1, r) are *apart*. Their total weight is |u - v| / (r - 1).
-* (r, r) is *both*.
-* (1, 1) is *neither*.
+* (r, 1) and (1, r) are called *apart*. Their total weight is |u - v| / (r - 1).
+* (r, r) is called *both*.
+* (1, 1) is called *neither*.
 
 W is linear in u and v, and max(0, .) is convex. By Jensen's inequality, the corners reveal at least
 as much as the points. R0 and R1 each sum to 1, so three numbers determine all weights:
@@ -41,21 +41,22 @@ negative. Some answers are encoded as a random input. The symbol of a randomly e
 mixture distribution. No two mixtures have a larger total variation distance than the worst pair of
 inputs.
 
-**Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket.
-Then u or v is r. By the same argument, all weight is apart in the worst case, and a = 1 / (r + 1).
-This worst case is randomized response, so no channel with the same epsilon is worse.
+**Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket. At
+each symbol, u or v is then equal to r. By the same argument, all weight is at the corners called
+*apart* in the worst case, and a = 1 / (r + 1). This worst case is randomized response, so no
+channel with the same epsilon is worse.
 
-**Sums.** K is the number of reports at the two corners that are apart. Each of these reports is at
+**Sums.** K is the number of reports at the two corners called *apart*. Each of these reports is at
 (r, 1) with probability one half. N is the number of reports at (r, 1). G is the number of reports
 in *neither*, plus r times the number in *both*. For x = e^epsilon, the sum of all W is (r - 1) (x +
 1) (N - K / 2) - (x - 1) (K (r + 1) / 2 + G).
 
-**Computation.** For given K and G, let f(G) be the expected positive part of this sum over N. The
-function f has a closed form, and is decreasing and convex in G. The code computes f only at a few
-values of G, the *nodes*. Between two nodes, f lies below the chord. The chord lies below the
-geometric interpolation times e^(L^2 / 8), where L is the difference of log f at the nodes
+**Computation.** For given K and G, let f(G) be the expected value, over N, of the positive part of
+this sum. The function f has a closed form, and is decreasing and convex in G. The code computes f
+only at a few values of G, the *nodes*. Between two nodes, f lies below the chord. The chord lies
+below the geometric interpolation times e^(L^2 / 8), where L is the difference of log f at the nodes
 (Hoeffding 1963, lemma 1). For any t, this inequality bounds the maximum of f(g) e^(t g) between the
-nodes. E f(G) is at most this maximum times E e^(-t G). The second factor is the power of a simple
+nodes. E f(G) is at most this maximum times E e^(-t G). The factor E e^(-t G) is a power of a simple
 sum. With an approximately optimal t, the bound is nearly exact.
 
 Binomial distributions are bounded with floats. Each function states whether it rounds up or down.
@@ -108,7 +109,8 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
     """Return the logarithm of binomial probabilities, rounded up (Loader 2000).
 
-    ``complement`` is 1 - ``probability``. A subtraction would lose digits. Neither may be 0.
+    ``complement`` is 1 - ``probability``, given as an argument because a subtraction would lose
+    digits. Neither ``probability`` nor ``complement`` may be 0.
     """
     failures = trials - successes
     mean = trials * probability
@@ -171,7 +173,8 @@ def _deviance(count: Floats, mean: Floats) -> Floats:
 
 
 MOST_REPORTS = 2**33
-"""The maximum number of reports that are counted. Further reports could only lower delta.
+"""The maximum number of a tally's reports that enter a bound. Further reports could only lower
+delta.
 
 The computing time grows with the square root of the number of reports.
 """
@@ -212,7 +215,7 @@ class Blanket:
     """The weights of the corners for the worst pair of answers (see the module).
 
     Each symbol is likely for only the first answer, for only the second, for both, or for neither.
-    The weight of such a group is its total probability in the blanket.
+    The weight of a group of symbols is the total probability of these symbols in the blanket.
 
     * ``apart`` is a, the weight of the symbols that are likely for only the first answer. The
       symbols that are likely for only the second answer have the same weight.
@@ -232,9 +235,9 @@ class Blanket:
 
     @classmethod
     def of_channel(cls, channel: Channel) -> Self:
-        """Return the blanket of a channel without its own delta.
+        """Return the blanket of a channel, which must not have a delta of its own.
 
-        Each number has a relative error of a few times 2^-53. `Shuffled` compensates by rounding
+        Each weight has a relative error of a few times 2^-53. `Shuffled` compensates by rounding
         up.
         """
         # For every symbol, there is a set none of whose members the symbol favors. The blanket of
@@ -361,7 +364,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return a nearly optimal t for each bucket of K. G is treated as normal."""
+        """Return a nearly optimal t for each bucket of K, as if G were normally distributed."""
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)

@@ -8,11 +8,11 @@ epsilons. For a pair of answers, the privacy loss of a symbol is the logarithm o
 two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
 worst pair of answers then makes a loss of 0 least likely. Three cases are special:
 
-* With a tree, a device reports on one random level. The bound assumes the worst pair of answers on
-  every level.
+* If the channel uses a tree, a device reports on one random level. The bound assumes the worst pair
+  of answers on every level.
 * A set or a rounded number is encoded as a random input. By convexity, the set or number reveals at
   most as much as the worst pair of inputs.
-* Every other channel is treated as the worst channel with the same epsilon.
+* A channel with any other loss is treated as the worst channel with the same epsilon.
 
 The losses of several reports add up. The distribution of the sum determines the smallest valid
 epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy", section 1;
@@ -81,7 +81,8 @@ ROUNDED = 1 + 2.0**-48
 """A factor that compensates for the rounding of a probability to a float."""
 
 MOST_COMPOSED = 10**6
-"""The distribution is computed for at most this number of reports with the same loss.
+"""The distribution of the total loss is computed for at most this number of reports with the same
+loss.
 
 With more reports, only the bound by moments (`bounded_epsilon`) is used.
 """
@@ -159,11 +160,11 @@ def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
 def _tight(possible: list[MetricReports], together: list[MetricReports], most: int, delta: float) -> float:
     """Return the smallest epsilon that can be proved for a delta.
 
-    ``possible`` contains the maximum number of reports on each metric. ``together`` is the same if
-    devices answer every metric. If devices answer a random selection, ``together`` contains only
-    the reports with the largest epsilons. These reports count as reports of the worst channel,
-    because another metric with a smaller epsilon may reveal more. ``most`` is the ceiling on the
-    sum of all epsilons, in billionths. ``delta`` excludes the reports' own deltas.
+    ``possible`` contains the maximum number of reports on each metric. ``together`` equals
+    ``possible`` if devices answer every metric. If devices answer a random selection, ``together``
+    contains only the reports with the largest epsilons. These reports count as reports of the worst
+    channel, because another metric with a smaller epsilon may reveal more. ``most`` is the ceiling
+    on the sum of all epsilons, in billionths. ``delta`` excludes the reports' own deltas.
     """
     reports = _by_loss(possible)
     charges = {_pure(each.metric): each.metric.epsilon_nanos for each in possible}
@@ -194,8 +195,9 @@ class PrivacyLoss(NamedTuple):
     """The privacy loss of a report: epsilon, 0 or -epsilon for the worst pair of answers.
 
     ``epsilon`` is the largest loss, rounded up. ``extreme`` is the probability of the loss epsilon,
-    given the answer with the larger probability of this loss. For example, it is 3/4 for yes and no
-    at epsilon ln 3. ``delta`` is the probability that the loss is unbounded.
+    given the answer for which this loss is more likely. For example, ``extreme`` is 3/4 for
+    randomized response on yes and no at epsilon ln 3. ``delta`` is the probability that the loss is
+    unbounded.
     """
 
     epsilon: float
@@ -251,7 +253,9 @@ class _LossDistribution:
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
     def times(self, reports: int, tail: float) -> _LossDistribution:
-        """Return the distribution of the total loss of several reports with this distribution.
+        """Return the distribution of the total loss of several reports.
+
+        Each report has the loss distribution of this object.
 
         ``tail`` is the maximum total probability that may be cut off at each end.
         """
@@ -293,8 +297,9 @@ def bounded_epsilon(
     """Return an epsilon that is valid for a delta and for any mixture of reports within a ceiling.
 
     ``reports`` is the maximum number of reports with each loss, infinite if only the ceiling limits
-    this number. ``charges`` are the charges per report, above 0. ``ceiling`` is the maximum sum of
-    all charges. ``delta`` is above 0, without the reports' own deltas.
+    this number. ``charges`` contains, for each loss, the amount by which a report reduces the
+    ceiling, above 0. ``ceiling`` is the maximum sum of these amounts over all reports. ``delta`` is
+    above 0, without the reports' own deltas.
     """
     least = math.inf
     for order in ORDERS.tolist():

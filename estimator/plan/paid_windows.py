@@ -3,8 +3,8 @@
 This module computes the largest epsilons and deltas that a device may have been charged by the end
 of each day. The module makes three assumptions:
 
-* A window is charged on its first day.
-* A window is charged in every month that it overlaps.
+* A device is charged for a window on the first day of the window.
+* The charge for a window counts in every month that the window overlaps.
 * A device that answers a random selection of metrics answers the costliest metrics.
 
 If no sum exceeds a ceiling in ``[budget]``, the budget certainly pays for all answers. Otherwise, a
@@ -279,7 +279,7 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of budget windows from today's that end before ``day``."""
+    """Return the number of budget windows from ``today`` on that end before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 

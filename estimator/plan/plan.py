@@ -83,8 +83,7 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices with a typical common text. A plan states how many devices must report
-before this text is found.
+"""A plan states how many devices must report before a text is found that this share of devices has.
 """
 
 DELTA: Final = 1e-6
@@ -365,7 +364,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each metric with too large an error for this number of devices."""
+    """Return a sentence for each metric that would show nothing with ``population`` devices."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
@@ -435,7 +434,10 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each metric with the best range for the known answers."""
+    """Yield a sentence for each metric with a range that no other range improves.
+
+    Ranges are compared on the known answers.
+    """
     for metric in metrics:
         if metric.metric in people and not metric.clips:
             yield (

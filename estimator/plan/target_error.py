@@ -4,10 +4,11 @@ A share counts as detected if its 95% interval lies above 0. The interval is not
 number of values. The smallest detectable share is detected with a probability of 80%.
 
 A report *supports* a value if its symbol is more likely for this value than for most others. With
-some mechanisms, the number of supporting reports is binomial. The search then has two steps:
+some mechanisms, the number of supporting reports is binomial. The smallest detectable share is then
+found in two steps:
 
-1. Find the smallest number of supporting reports with an interval above 0.
-2. Find the share that reaches this number in 80% of cases.
+1. Find the smallest number of supporting reports for which the interval of the share lies above 0.
+2. Find the share for which the number of supporting reports reaches this minimum in 80% of cases.
 
 With other mechanisms, the estimate is treated as normally distributed, with the largest possible
 variance for the share.
@@ -75,10 +76,10 @@ def reports_needed(variance: float, error: float) -> int:
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""The normal quantile of 0.9. A difference between strata must be detected in 9 of 10 cases.
-
-For shares, 8 of 10 cases are enough. For strata, 9 of 10 cases are required, because people who
-compare two releases also act on the absence of a difference.
+"""The normal quantile of 0.9. The smallest difference between strata that a plan states is detected
+in 9 of 10 cases. The smallest share that a plan states is detected in only 8 of 10 cases. Strata
+require 9 of 10 cases, because people who compare two releases also act on the absence of a
+difference.
 """
 
 
@@ -111,10 +112,11 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest number of supporting reports with an interval above ``other``.
+    """Return the smallest number of supporting reports that shows a share above 0.
 
-    ``other`` is the probability that a report supports a value other than its answer. The result is
-    None if even ``reports`` supporting reports are too few.
+    The interval for the probability of a supporting report then lies above ``other``, which is the
+    probability that a report supports a value other than its answer. The result is None if even
+    ``reports`` supporting reports are too few.
     """
 
     def is_above(count: int) -> bool:

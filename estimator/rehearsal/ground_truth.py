@@ -27,7 +27,7 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""For each distinct content of a metric's cells, the number of rows and the first row."""
+"""The number of rows, and the first row, with each distinct content of a metric's cells."""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
 """The maximum difference between 1 and the sum of a metric's shares. Shares may be rounded to seven
@@ -174,7 +174,10 @@ def _is_model(metric: Metric) -> bool:
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the positions of each metric's columns. Each part of an answer may have a column."""
+    """Return the positions of each metric's columns.
+
+    Each part of an answer, such as each answer of a pair, may have a separate column.
+    """
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)

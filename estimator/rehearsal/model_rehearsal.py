@@ -42,7 +42,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
-"""Each round holds back one in this number of people for the test."""
+"""Each round holds back one of every `HELD_BACK` people for the test."""
 
 FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back for the test. Both labels must occur among them."""
@@ -55,7 +55,7 @@ UNIX_EPOCH_S: Final = 0.0
 class People:
     """True answers for a model with a yes/no label. Each label must occur for two people.
 
-    ``groups`` contains the number of each row's person, from 0, shape (rows,). All rows of a person
+    ``groups`` contains, for each row, the index of the person, shape (rows,). All rows of a person
     are held back together.
     """
 
@@ -206,7 +206,10 @@ def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) 
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC of each round without privacy, with the same test as `rehearse_model`."""
+    """Return the AUC of each round without privacy.
+
+    Each round holds back the same people as in `rehearse_model`.
+    """
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):
@@ -243,7 +246,7 @@ MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
 """
 
 DIGITS: Final = 2
-"""Searches round numbers of devices up to this number of significant digits."""
+"""The bisection rounds each number of devices up to a number with this many significant digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +277,7 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Find the smallest number of devices that loses at most ``most_loss`` of AUC.
+    """Find the smallest number of devices with a loss of AUC of at most ``most_loss``.
 
     The loss is relative to a linear regression without privacy. The search doubles the number of
     devices until the loss is small enough. Bisection then searches between the last two numbers. A

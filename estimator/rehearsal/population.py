@@ -48,7 +48,7 @@ WHOLE_BAND: Final = "band"
 """The key of the coverage of a whole distribution function."""
 
 BAND: Final = "at_most"
-"""The statistic of the points of a distribution function."""
+"""The name of the statistic whose figures are points of a distribution function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
-    """Add up the number of times that each answer was given. For example, 1 and 1.0 are equal."""
+    """Add up the numbers of devices with equal answers. For example, 1 and 1.0 are equal."""
     counts: dict[TrueAnswer, int] = {}
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
@@ -154,7 +154,10 @@ class WeightedNumbers:
         return [self._share((start <= self.values) & (self.values <= end)) for start, end in ends]
 
     def _share(self, is_chosen: NDArray[np.bool_]) -> float:
-        """Return the share of devices with a chosen number, exactly 1 if all are chosen."""
+        """Return the share of devices whose number is chosen.
+
+        The result is exactly 1 if all numbers are chosen.
+        """
         return math.fsum(self.weights[is_chosen].tolist()) / self.total
 
 
@@ -261,7 +264,9 @@ def _mean(numbers: Sequence[tuple[float, float]]) -> float:
 
 
 _Truth = Callable[[Population, Floats | Counts, Sequence[Any]], Sequence[float]]
-"""A function from a population, weights of answers, and labels to true figures."""
+"""A function that takes a population, the weights of its answers, and the labels of figures, and
+returns the true figures.
+"""
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:

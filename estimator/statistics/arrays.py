@@ -16,10 +16,10 @@ Counts = NDArray[np.int64]
 def nearest_shares(shares: Floats) -> Floats:
     """Return the nearest shares that are at least 0 and add up to 1, shape (..., k).
 
-    The sum of squared differences is smallest. For example, (0.7, 0.5, -0.1) becomes (0.6, 0.4, 0).
-    The same amount is subtracted from all shares, and negative results become 0 (Duchi,
-    Shalev-Shwartz, Singer & Chandra 2008, "Efficient projections onto the l1-ball for learning in
-    high dimensions", figure 1).
+    The result minimizes the sum of squared differences from ``shares``. For example, (0.7, 0.5,
+    -0.1) becomes (0.6, 0.4, 0). The same amount is subtracted from all shares, and negative results
+    become 0 (Duchi, Shalev-Shwartz, Singer & Chandra 2008, "Efficient projections onto the l1-ball
+    for learning in high dimensions", figure 1).
     """
     shares = shares - shares.max(axis=-1, keepdims=True)  # keeps the last digits of large equal shares
     falling = np.sort(shares)[..., ::-1]

@@ -32,9 +32,9 @@ interval is then wider than necessary for most true values.
 """
 
 FEW = 20
-"""The largest count with a Wilson interval that may have to be widened (see the module
-`intervals`). All numbers of reports n up to 2000, and some up to 10**9, were checked. The largest
-count with a widened interval was 18, at n = 53.
+"""Wilson intervals of counts up to this number may have to be widened (see the module `intervals`).
+All numbers of reports n up to 2000, and some up to 10**9, were checked. The largest count with a
+widened interval was 18, at n = 53.
 """
 
 TAIL = (1 + CONFIDENCE) / 2
@@ -42,8 +42,8 @@ TAIL = (1 + CONFIDENCE) / 2
 Z = NormalDist().inv_cdf(TAIL)
 
 POWER = 0.8
-"""The probability of detecting a difference that a plan states (Cohen 1988, "Statistical power
-analysis for the behavioral sciences", 2.4).
+"""A plan states the smallest effects that are detected with this probability (Cohen 1988,
+"Statistical power analysis for the behavioral sciences", 2.4).
 """
 
 Z_OF_POWER = NormalDist().inv_cdf(POWER)
@@ -55,7 +55,9 @@ HINTED: Final = 10**7
 """Up to this number of reports, `binomial_chance` starts from scipy's quantile."""
 
 HINT_ERROR: Final = 2.0**-40
-"""The relative distance from scipy's quantile at which `binomial_chance` starts, on each side."""
+"""The bisection of `binomial_chance` starts at this relative distance below and above scipy's
+quantile.
+"""
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
@@ -82,16 +84,16 @@ def tail_of(family: float) -> float:
 
 @lru_cache
 def z_of(family: float) -> float:
-    """Return the half-width, in standard errors, of ``family`` simultaneous normal intervals.
+    """Return the half-width of each simultaneous normal interval, in standard errors.
 
-    For a single interval, the half-width is 1.96.
+    ``family`` is the number of intervals. For a single interval, the half-width is 1.96.
     """
     return NormalDist().inv_cdf(1 - tail_of(family))
 
 
 PAIR: Final = 2
-"""The number of values of a metric such as yes or no. The two shares add up to 1 and change by the
-same amount, so only one share is compared.
+"""The number of values of a metric with two values, such as yes and no. The shares of the two
+values add up to 1 and change by the same amount, so only one share is compared.
 """
 
 
@@ -170,8 +172,8 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
     """Return a confidence interval for the number of trials, given the number of successes.
 
     For example, 2,000 devices have reported, and each device reports with probability 0.4. The
-    interval is for the number of devices. The ends of the interval follow from exact binomial tails
-    (as in Clopper & Pearson 1934). Each end is wrong with a probability of at most ``miss``.
+    interval is for the number of all devices. The ends of the interval follow from exact binomial
+    tails (as in Clopper & Pearson 1934). Each end is wrong with a probability of at most ``miss``.
     """
     if probability == 1:
         return successes, successes

@@ -8,11 +8,11 @@ count and on the number of reports:
 * From 50 reports on, the interval is Wilson's score interval (Wilson 1927). If epsilon is at least
   .5, the coverage, averaged over true values, equals the nominal confidence. Below .5, this average
   varies by one percent, because an interval contains few possible counts.
-* If the expected count is small, Wilson's 95% interval covers some true values with only 84%
-  (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.1). The
-  intervals of counts up to `FEW` are therefore widened until the coverage is at least 93.1% for
-  every true value. Exact sums of the binomial distribution show that counts above `FEW` need no
-  widening.
+* If the expected count is small, Wilson's 95% interval covers some true values with a probability
+  of only 84% (Brown, Cai & DasGupta 2001, "Interval estimation for a binomial proportion", section
+  4.1.1). The intervals of counts up to `FEW` are therefore widened until the coverage is at least
+  93.1% for every true value. Exact sums of the binomial distribution show that counts above `FEW`
+  need no widening.
 
 Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction. The correction
 is valid for any dependence between the counts. At such small error probabilities, Wilson's normal
@@ -27,8 +27,9 @@ intervals that are valid for every distribution of the numbers (Waudby-Smith & R
 "Estimating means of bounded random variables by betting", section 4.4). The idea of betting
 intervals:
 
-* A gambler claims that the mean is larger than m, and bets a stake on each number. The wealth grows
-  if the number is above m, and shrinks if the number is below m.
+* A gambler starts with a wealth of 1, claims that the mean is larger than m, and bets a stake on
+  each number. The gambler's wealth grows if the number is above m, and shrinks if the number is
+  below m.
 * If the mean is m or less, the expected average wealth of several gamblers is at most 1. By
   Markov's inequality, the average wealth reaches 1 / a with a probability of at most a.
 * Let a be the error probability of one end. The interval consists of all m at which the average
@@ -107,7 +108,7 @@ def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> 
 
 
 def _farthest(numerators: Floats, denominators: Floats, counts: Counts, outside: Floats, inside: Floats) -> Floats:
-    """Return the ratios farthest from ``inside`` toward ``outside`` that bets do not rule out."""
+    """Return the ratios that bets do not rule out and that are nearest to ``outside``."""
     bar = -math.log(tail_of(1))
     for _ in range(HALVINGS):
         ratios = (outside + inside) / 2
@@ -242,11 +243,12 @@ def _wilson_lower(count: _Number, reports: _Number | int) -> _Number:
 
 
 def _moved_out(lower: float, count: int, reports: int) -> float:
-    """Lower the lower end of a count's interval until values just below it have enough coverage.
+    """Lower the lower end of a count's interval until values just below have enough coverage.
 
     Coverage is the probability that the interval of the observed count contains the true value.
     Wilson's test is symmetric about the expected count. A true value just below the lower end is
-    therefore covered by all counts that are nearer to the expected count than ``count``.
+    therefore covered by the intervals of all counts that are nearer to the expected count than
+    ``count``.
     """
     least_covering = max(0, math.ceil(2 * reports * lower - count))
 
