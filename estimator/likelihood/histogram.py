@@ -82,8 +82,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the bins of a metric with these answers and this channel.
-        """
+        """Return the bins of a metric with these answers and this channel."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)
@@ -105,8 +104,7 @@ class Histogram:
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return each symbol's probability, shape (..., symbols), for these shares of bins.
-        """
+        """Return each symbol's probability, shape (..., symbols), for these shares of bins."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))

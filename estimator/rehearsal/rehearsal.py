@@ -203,7 +203,8 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
         seed: the seed of all randomness. The same seed gives the same result with the same version
             of numpy.
         rounds: the number of repetitions with new reports, for the coverage.
-        ranges: the ranges of numbers with estimated shares: a metric's name, the start and the end.
+        ranges: the ranges whose shares are estimated. Each range consists of a metric's name, a
+            start and an end.
         after_round: a function that is called after each round of each metric.
         window_of: a function that returns the window of a device's reports.
         keep: a function that is called with each metric's tally before the estimation.

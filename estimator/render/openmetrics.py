@@ -43,7 +43,9 @@ ABOUT: Final = "hearsay_metric_info"
 OF_METRIC: Final = ("metric", "edition", "group")
 
 DESCRIPTION: Final = ("title", "unit", "counted")
-"""Other labels of `ABOUT`. ``counted`` states how numbers outside the range are counted."""
+"""The labels of `ABOUT` in addition to `OF_METRIC`. ``counted`` states how numbers outside the
+range are counted.
+"""
 
 OF_FIGURE: Final = (*OF_METRIC, "statistic", "value")
 

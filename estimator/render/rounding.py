@@ -2,7 +2,7 @@
 
 * The interval is rounded outward, so the shown interval contains the exact interval.
 * The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
-  nearer end. JSON and CSV contain the original.
+  nearer end. JSON and CSV contain the original estimate.
 * Rounding never gives an impossible number. For example, if 46 is the largest possible answer, an
   interval that ends at 45.3 is not rounded outward to 50.
 
@@ -77,7 +77,7 @@ _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """A figure, its interval and its error as texts, without a unit, with equal decimals.
+    """A figure, its interval and its error as texts, with equally many decimals and no unit.
 
     Attributes:
         estimate: the estimate, moved to the nearer end if it lies outside its interval. Empty if
@@ -335,7 +335,8 @@ def unit_of(group: FigureGroup) -> Unit:
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return a statistic's figures for the values at these positions.
 
-    For a statistic without one figure per value, return the first figures.
+    For a statistic without one figure per value, return the first `SHOWN_VALUES` figures, or all
+    figures if this number would leave out only one.
     """
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 

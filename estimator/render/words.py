@@ -243,7 +243,7 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on the texts that may be missing from a list, and on unclear texts."""
+    """Yield notes on the texts that may not have been found, and on unclear texts."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
@@ -269,7 +269,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return a phrase on the number of fabricated reports that would put a text on the list."""
+    """Return a phrase on how many fabricated reports would put a text on the list of texts."""
     return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 

@@ -5,15 +5,15 @@ For example, ``startup_ms.mean > 800`` fires if the interval is 810 to 850, but 
 
 An alert on a bound is written ``METRIC.FIGURE OPERATOR NUMBER`` or ``METRIC[STRATUM].FIGURE …``:
 
-* A figure is ``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. For a number by
-  group, ``mean[VALUE]`` is the mean of a group.
+* A figure is ``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. For a pair of a
+  group and a number, ``mean[VALUE]`` is the mean of the numbers in the group VALUE.
 * An operator is ``>``, ``>=``, ``<`` or ``<=``.
 * An alert that would never or always fire is refused.
 
 An alert on a change is written ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` or ``METRIC.FIGURE
 changes``. The alert fires if the report concludes that the figure changed in this way over the
-closed windows (`estimator.report.changes`). If no figure changes, any of these alerts fires with a
-probability of at most 5% per report.
+closed windows (`estimator.report.changes`). If no figure changes, the probability that at least one
+of these alerts fires is at most 5% per report.
 """
 
 from __future__ import annotations

@@ -22,14 +22,16 @@ are conservative.
 **Correction.** A report tests many figures together, and some would appear to change by chance
 alone. P-values are therefore corrected by Holm's weighted method. All metrics have the same weight.
 A metric divides its weight equally among its values. Each value divides its part equally among the
-three shapes. The shape "step" divides its part among the possible windows (Bonferroni). With a
-probability of at most 5%, any unchanged figure has a corrected p-value of 0.05 or less.
+three shapes. The shape "step" divides its part among the possible windows (Bonferroni). The
+probability that at least one unchanged figure has a corrected p-value of 0.05 or less is at most
+5%.
 
 **Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
 p-values of 0.05 or less, the verdict follows the best-fitting shape, by least squares. For a trend,
 the verdict is "rising" or "falling". For a step, the verdict is "higher since" or "lower since" a
 window. If only the difference between the last window and the first is significant, the verdict is
-"changed". A verdict is new if the previous windows alone give no verdict in the same direction.
+"changed". A verdict is new if the windows before the last window give no verdict in the same
+direction.
 
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all metrics.
@@ -52,8 +54,8 @@ and no output format claims that they did not change:
   estimates are too large on average.
 * Named texts in the same hash cell as another named text.
 * Shares among those who answered. These shares are ratios of tested shares.
-* Means and shares within a group with a share of less than 10 standard errors in some window. The
-  errors of these figures are too skewed.
+* Means and shares within a group if the share of the group is less than 10 of its standard errors
+  in some window. The errors of these figures are too skewed.
 * Coefficients of models. Each window has its own model.
 """
 
@@ -132,7 +134,7 @@ class Compared:
 
     @property
     def distinct(self) -> Floats:
-        """The p-values, without the second of two shares."""
+        """The p-values, without those of the second share if two shares add up to 1."""
         return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
 
     def everywhere(self, of_distinct: Floats) -> Floats:
@@ -191,8 +193,10 @@ class Compared:
     def _fits(self, sums: Sums, figure: int) -> Floats:
         """Return how well each sum fits the windows, shape (sums,), assuming independent errors.
 
-        Let S be the sum of the windows' squared distances from the mean of all windows, weighted by
-        reports. A shape reduces S by the square of the result.
+        For each window, multiply the number of reports by the squared distance of the window's
+        figure from the mean over all windows. Let S be the sum of these products. If the weights of
+        a sum are fitted to the windows' figures by least squares, S decreases by the square of the
+        result.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
@@ -205,7 +209,7 @@ class Compared:
         place: tuple[Sequence[int], Sequence[int]],
         p_values: tuple[Floats, Floats],
     ) -> Figures:
-        """Return one sum for each of some figures, with its p-values.
+        """Return one sum for each selected figure, with its p-values.
 
         ``place`` contains the positions of the sums and of the figures. ``p_values`` contains the
         uncorrected and the corrected p-values.
@@ -371,9 +375,9 @@ def _clearness(change: Change) -> tuple[float, float]:
 
 
 def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | None = None) -> Compared:
-    """Test windows of one metric, in order, for changes. At least two must be comparable.
+    """Test the windows of one metric for changes. The windows are in chronological order.
 
-    ``since`` is as in `changes_of`.
+    At least two windows must be comparable. ``since`` has the same meaning as in `changes_of`.
     """
     tested = with_tested_texts(windows)
     return dataclasses.replace(
@@ -394,7 +398,8 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
 def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
     """Return the p-values of all figures and shapes, corrected for all comparisons.
 
-    ``weights`` are the relative parts of the significance level, by comparison.
+    ``weights`` contains, for each element of ``tested``, the relative part of the significance
+    level.
     """
     distinct = [each.distinct for each in tested]
     known = [~np.isnan(p_values) for p_values in distinct]
@@ -447,7 +452,10 @@ def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
 
 
 def _scores(sums: Sums) -> Floats:
-    """Return the distance of each sum from 0 in standard errors. Errors are treated as normal."""
+    """Return the distance of each sum from 0 in standard errors.
+
+    Errors are treated as normally distributed.
+    """
     reach = np.where(sums.estimates > 0, sums.down, sums.up)
     scores: Floats = np.abs(sums.estimates) / (reach / Z)
     return np.where(np.isfinite(reach), scores, np.nan)

@@ -39,11 +39,11 @@ REACH: Final = 3.9
 """The distance of the share of answers above a suggested threshold from 1/2, in standard errors.
 
 If the distance is small, the next report may not show on which side of the threshold the median
-lies. If the distance is large, the threshold is far from the median. The interval alone takes about
-2 standard errors.
+lies. If the distance is large, the threshold is far from the median. The interval of the share
+alone extends about 2 standard errors to each side.
 
-Values from 3 to 4.2 were tried on uniform, normal and exponential populations. From 3.6 to 4.2, the
-two thresholds around the median were about equally close to each other on average.
+Values from 3 to 4.2 were tried on uniform, normal and exponential populations. For all values from
+3.6 to 4.2, the average distance between the two thresholds around the median was about the same.
 """
 
 FARTHEST: Final = 0.45
@@ -63,7 +63,8 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the differences, sorted by p-value, each as the larger share minus the smaller share.
 
-    For two answers, such as no and yes, only differences in the share of the second are returned.
+    For two answers, such as no and yes, only differences in the share of the second answer are
+    returned.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
@@ -214,9 +215,10 @@ def suggested(estimated: MetricEstimate) -> tuple[float, ...]:
 
     * Two thresholds lie as close to the median as possible, one on each side. The shares of answers
       above these two thresholds still differ clearly from one half.
-    * A third threshold lies on the side with the longer part of the range. The share above this
-      threshold is three times as far from one half. The third threshold limits the median even if
-      the nearer threshold on this side is inconclusive.
+    * A third threshold lies on the side with the longer part of the range. The share above the
+      third threshold is three times as far from one half as the shares above the other two
+      thresholds. The third threshold limits the median even if the nearer threshold on this side is
+      inconclusive.
     """
     above, quantiles = estimated.group("share_above"), estimated.group("quantile")
     if above is None or quantiles is None or quantiles.ends is None or not above.figures.standard_errors.size:

@@ -104,8 +104,8 @@ class QuantileChanges:
     ) -> QuantileChanges:
         """Return the weighted sums of all quantiles of a statistic.
 
-        Each window has the counts of its symbols. ``weights`` contains the weights of the windows
-        in each sum, shape (sums, windows).
+        Each window must contain the counts of its symbols. ``weights`` contains the weights of the
+        windows in each sum, shape (sums, windows).
         """
         quantiles = [window.figures(statistic) for window in windows]
         probabilities = [float(str(label)) for label in quantiles[0].labels]
@@ -117,9 +117,9 @@ class QuantileChanges:
         return changes._without_unclear()
 
     def _without_unclear(self) -> QuantileChanges:
-        """Return the sums, with a tested share of 0 for each quantile that may not have changed.
+        """Return the sums, with a tested sum of 0 for each quantile that may not have changed.
 
-        Intervals are computed only if the tested share itself differs from 0.
+        Intervals of quantiles are computed only if the interval of the tested sum excludes 0.
         """
         tested = self.tested
         estimates = tested.estimates.copy()
@@ -288,5 +288,8 @@ def histogram_of(metric: Metric) -> Histogram:
 
 
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
-    """Return the ranges of a tally. `TallyRanges` requires a histogram, so all shares are equal."""
+    """Return the ranges of a tally.
+
+    `TallyRanges` requires shares of the histogram's bins. Equal shares are passed as a placeholder.
+    """
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

@@ -197,7 +197,7 @@ class Windows:
         )
 
     def with_lasting(self, lasting: Floats) -> Windows:
-        """Return the windows with the error in ``fresh`` divided into both parts.
+        """Return the windows with the error in ``fresh`` divided into a fresh and a lasting part.
 
         ``lasting`` is the lasting variance of one report for each figure, on a scale from 0 to 1.
         """
@@ -321,7 +321,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances to both ends of intervals, divided by the normal distances."""
+    """Return the distances to both ends of intervals, relative to those of normal intervals."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 

@@ -22,9 +22,9 @@ two cells of a list causes a smaller error of the same kind.
 **The error.** A device draws its group anew for every report, so each window uses the reports of
 different people. If n reports are used, the selection of people contributes a variance of p (1 - p)
 / n to a share p. All of this variance counts as lasting (see `estimator.report.same_people`). The
-lasting part is then an upper bound, because only some people are used again in another window. The
-rest of the error counts as fresh noise. An increase of the lasting part never makes a change more
-significant.
+lasting part is then an upper bound, because another window uses the reports of only some of these
+people. The rest of the error counts as fresh noise. An increase of the lasting part never makes a
+change more significant.
 
 **Far tails.** If many texts are tested together, a significant change is many standard errors from
 0. At this distance, a binomial distribution can have heavier tails than a normal distribution.

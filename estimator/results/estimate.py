@@ -21,9 +21,9 @@ from estimator.statistics.arrays import Floats
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The base class of the immutable records in reports.
 
-    In JSON, a field has its own name unless its description says otherwise. A field with its
-    default value is omitted. ``schema_number`` is the first field of the JSON, if the schema has a
-    number. Fields in ``unwritten`` are never written.
+    In JSON, a field has the same name as in Python unless its description gives another name. A
+    field with its default value is omitted. If the schema has a number, ``schema_number`` is the
+    first field of the JSON. Fields in ``unwritten`` are never written.
     """
 
     schema_number: ClassVar[int | None] = None

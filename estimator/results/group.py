@@ -60,7 +60,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def told(self) -> list[int]:
-        """The positions of the figures with described changes.
+        """The positions of the figures whose changes a report describes.
 
         For answers of yes and no, only changes of yes are described.
         """

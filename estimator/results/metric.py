@@ -99,7 +99,7 @@ class ModelFile(Record, frozen=True, kw_only=True):
 PARTICIPATION_CONFIDENCE: Final = 0.998
 """The confidence of intervals for the number of participating devices. Bounds on the figures of all
 installations use only the lower end of such an interval. In at most 0.1% of tallies, the lower end
-is above the true number. The share of wrong bounds increases by at most this 0.1%.
+is above the true number. The share of wrong bounds therefore increases by at most 0.1%.
 """
 
 MOST_COUNTED: Final = 2**53

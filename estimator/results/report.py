@@ -53,12 +53,13 @@ class Request:
         central_delta: the delta of central epsilons. The central epsilon of a tally applies to an
             observer who sees no single reports. None for no central epsilons.
         joint: whether to compute shares within groups and differences for a pair of metrics.
-        fakes: the assumed fraction of fabricated reports. None to ignore fabricated reports.
+        fakes: the assumed fraction of fabricated reports. None to compute no effect of fabricated
+            reports.
         clusters: whether to find clusters of answers, for numbers, counts, scales and pairs of
             metrics.
-        ranges: the ranges of numbers with requested shares: the name of a metric, a start and an
-            end.
-        candidates: the texts with requested shares, for metrics about texts.
+        ranges: the ranges whose shares are requested. Each range consists of the name of a metric,
+            a start and an end.
+        candidates: the texts whose shares are requested, for metrics about texts.
         finds_texts: whether to find texts, for metrics about texts. If not, only the requested
             texts have shares.
         installs: the number of all installations, whether or not they report. This number

@@ -156,7 +156,7 @@ class Statistic:
             statistic with priority 0 never has the main figure.
         lead: the function that returns the position of the main figure.
         by_value: whether there is a figure for each value of a category. If there are many values,
-            only some are shown.
+            only some of these figures are shown.
         noun: the noun for one figure, such as ``value`` in "3 more values".
         line: the name of a figure's line on the terminal, with ``{}`` for the figure's label. Empty
             if the terminal does not show the statistic.

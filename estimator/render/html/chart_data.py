@@ -3,11 +3,11 @@
 The page first shows one window, and a chart of one figure over all windows. Readers can then choose
 other windows.
 
-The data is compact. A page with ninety windows of fifty metrics stays small. Numbers for charts are
-whole multiples of a step, which is about a hundredth of the narrowest interval. For example, with
-the step 0.001, the share 0.1234 is written as 123. As in texts, intervals are rounded outward, and
-estimates are moved into their intervals. The page's script does not round, because each number may
-be rounded only once.
+The data is compact, so a page with ninety windows of fifty metrics stays small. Numbers for charts
+are whole multiples of a step, which is about a hundredth of the narrowest interval. For example,
+with the step 0.001, the share 0.1234 is written as 123. As in the page's texts, intervals are
+rounded outward, and estimates are moved into their intervals. The page's script does not round,
+because each number may be rounded only once.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ShownGroup:
 
     @property
     def is_titled(self) -> bool:
-        """Whether to show the title. The label of the only figure may repeat the title."""
+        """Whether to show the title. False if the label of the only figure repeats the title."""
         return [label.casefold() for label in self.labels] != [self.title.casefold()]
 
 
@@ -106,9 +106,10 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 
 
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
-    """Return the figures of the shown values, or all figures of a statistic without single values.
+    """Return the figures that the page shows.
 
-    For example, return the shares of shown values only, but all quantiles.
+    A statistic with one figure per value, such as shares, has only the figures of the shown values.
+    Of any other statistic, such as quantiles, all figures are shown.
     """
     return group.figures.at(positions) if group.about.by_value else group.figures
 
@@ -148,7 +149,7 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
             label.
         brief: the estimates in the window that is shown first, rounded as in a headline.
         ordered: whether the order of the figures is meaningful.
-        ends: the smallest and the largest possible mean. None for other statistics.
+        ends: the smallest and the largest possible mean. None for statistics other than means.
         log: whether the chart draws the range on a logarithmic scale.
 
     """
@@ -180,7 +181,7 @@ class JointTracks(Tracks, frozen=True, kw_only=True):
 
     Attributes:
         names: the names of the two metrics. None for a model.
-        outcomes: the answers with drawn shares.
+        outcomes: the answers whose shares the chart draws.
         steps: the range of probabilities of each group, if groups are ranges such as "10 to 30%".
 
     """

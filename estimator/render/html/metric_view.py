@@ -39,7 +39,9 @@ Run = Sequence[tuple[int, Estimate]]
 """The positions and estimates of consecutive windows that all have an estimate."""
 
 MOST_CHANGES = 20
-"""The maximum number of changes in the table, the clearest first. JSON contains all changes."""
+"""The maximum number of changes in the table of changes, the clearest first. JSON contains all
+changes.
+"""
 
 MOST_PLACES: Final = 50_000
 """The maximum number of windows on a page, added up over all metrics. Fifty metrics with a thousand
@@ -184,7 +186,7 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
 
 def followed_figure(shown: MetricEstimate, changes: Changes | None) -> FigureKey | None:
-    """Return the figure to draw over time: one that changed, or else the main figure."""
+    """Return the figure to draw over time: a figure that changed, or else the main figure."""
     changed = [each for each in (() if changes is None else changes.found) if each.verdict.is_change]
     if changed:
         return FigureKey(changed[0].statistic, changed[0].value)

@@ -35,7 +35,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""A page with more metrics than this number has a search field and a choice of orders."""
+"""A page with more metrics than this number has a search field and a menu for their order."""
 
 PACKAGE: Final = "estimator.render.html"
 
@@ -221,8 +221,8 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 def _check_size(estimates: Sequence[MetricEstimate]) -> None:
     """Raise `OutputError` if gaps between windows would make a page too large.
 
-    The page contains data about each metric in every window from the first to the last, even
-    without a tally.
+    The page contains data about each metric in every window from the first to the last, even in
+    windows without a tally of the metric.
     """
     places = 0
     for kind in WindowKind:

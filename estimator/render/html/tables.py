@@ -1,4 +1,4 @@
-"""The tables of a metric besides its figures. A table without rows is left out.
+"""The tables of a metric, apart from the tables of its figures. A table without rows is left out.
 
 For a pair of metrics, tables show shares within groups, differences, and a test of independence.
 Other tables show texts, clusters, the possible effect of fabricated reports, and public strata.
@@ -88,7 +88,7 @@ class JointView:
 
     @property
     def more(self) -> str:
-        """The heading of the column with the name of the group with the larger figure."""
+        """The heading of the column that names the group with the larger figure."""
         return "More common in" if self.groups else "Higher in"
 
     @property
@@ -201,7 +201,7 @@ def _doubt(clearest: Sequence[Figure]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A table of a metric besides its figures."""
+    """A table of a metric, apart from the tables of its figures."""
 
     title: str
     note: str
@@ -215,7 +215,7 @@ class Extra:
 
 
 def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Extra]:
-    """Yield the tables of one window besides its figures.
+    """Yield the tables of one window, apart from the tables of its figures.
 
     ``positions`` are the positions of the shown values among all values of the metric.
     """

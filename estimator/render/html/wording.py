@@ -48,7 +48,7 @@ YES: Final = label_of(value=True)
 
 FAR_FIGURES: Final = 3
 """The number of significant digits of an interval's half-width. With one digit less, a half-width
-above the target could look equal to the target.
+that is too wide could look equal to the fraction `TOO_FAR` of the range.
 """
 
 CODES: Final[dict[StrEnum, str]] = {
@@ -74,7 +74,7 @@ def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no e
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return an estimate, or the nearer end of its interval if it lies outside. 0 if unknown."""
+    """Return an estimate, moved to the nearer end if it lies outside its interval. 0 if unknown."""
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
@@ -128,9 +128,10 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
 class WordedConclusion:
     """A conclusion on one metric, in words.
 
-    ``code`` is ``changed``, ``perhaps``, ``same`` or ``unknown``. ``brief`` is for the overview,
-    ``sentence`` for the card, and ``words`` has the evidence. ``brief`` and ``sentence`` are empty
-    if nothing can be compared.
+    ``code`` is ``changed``, ``perhaps``, ``same`` or ``unknown``. ``brief`` is for the overview of
+    all metrics, and ``sentence`` for the part of the page about the metric. ``words`` adds the
+    figures and p-values behind the conclusion. ``brief`` and ``sentence`` are empty if nothing can
+    be compared.
     """
 
     code: str
@@ -180,8 +181,8 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return the label, unit and change of every tested figure, the clearest change first.
 
-    For a changed or perhaps changed figure, the change is the clearest one. For other figures, the
-    change is the difference between the last window and the first.
+    For a changed or perhaps changed figure, the change is the clearest of the tested changes. For
+    other figures, the change is the difference between the last window and the first.
     """
     if changes is None:
         return []
@@ -199,7 +200,7 @@ def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure
 
 
 def found_words(change: Change, changes: Changes) -> str:
-    """Return a phrase on the size and the time of a figure's change, for a row of the table."""
+    """Return a phrase on the size and the time of a figure's change, for the table of changes."""
     words = change.verdict.value
     since, new = change.since or changes.since, ", new" if change.is_new else ""
     if since is None:

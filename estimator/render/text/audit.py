@@ -113,7 +113,7 @@ AUDIT_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": audit_as_table, 
 
 
 def accusation(finding: Finding) -> str:
-    """Return a sentence on the claim that is refuted, and by how much."""
+    """Return a sentence that states the refuted claim and the excess of epsilon over this claim."""
     excess = finding.proved_epsilon - finding.claimed_epsilon
     return (
         f"accused: {finding.metric or ALL}, {finding.horizon}, {' or '.join(finding.answers)}: epsilon is at least"

@@ -211,7 +211,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 
 
 def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield advice on new thresholds that would enclose the median more closely than now."""
+    """Yield advice on thresholds that would enclose the median more closely."""
     better = suggested(estimated)
     if better:
         listed = ", ".join(f"{threshold:.12g}" for threshold in better)
@@ -286,8 +286,8 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
     """Yield a line for each shown figure of a statistic.
 
-    ``positions`` are the shown values. A statistic without one figure per value ignores
-    ``positions``.
+    ``positions`` are the positions of the shown values. A statistic without one figure per value
+    ignores ``positions``.
     """
     unit, ends = unit_of(group), bar_ends(group) if have_bars else None
     for figure in shown_figures(group, positions):

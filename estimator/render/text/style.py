@@ -16,7 +16,9 @@ import click
 from estimator.render.rounding import MINUS, UNBROKEN, ShownFigure
 
 LEAST_WIDTH: Final = 80
-"""The minimum width of a table, in columns of the terminal. All columns of the table fit."""
+"""The minimum width of a table, in columns of the terminal. All columns of the table fit into this
+width.
+"""
 
 NARROWEST: Final = 60
 """The minimum width of a summary. On narrower terminals, the lines of the summary wrap."""

@@ -51,7 +51,9 @@ COMPARED = 2
 """The minimum number of windows for a comparison."""
 
 SHOWN_WINDOWS = 10
-"""The maximum number of other windows that the summary lists for a metric."""
+"""The maximum number of windows that the summary lists for a metric, besides the window with all
+figures.
+"""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
@@ -210,7 +212,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
     """Return the main figure of the shown window, with its statistic.
 
-    If the given estimates lack this figure, return the main figure of these estimates.
+    If ``estimated`` lacks this figure, return the main figure of ``estimated``.
     """
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
