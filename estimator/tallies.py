@@ -147,7 +147,7 @@ def _every(_: Window) -> bool:
 class Bounds:
     """The maximum length of a line, and a function that returns whether a window is selected.
 
-    Tallies of other windows are checked for errors, and then dropped.
+    Tallies of windows that are not selected are checked for errors, and then dropped.
     """
 
     line_bytes: int = LEAST_LINE_BYTES

@@ -129,12 +129,15 @@ class Histogram:
         return expected
 
     def mean(self, shares: Floats) -> Floats:
-        """Return the mean answer, shape (...), if answers are spread evenly within each bin."""
+        """Return the mean answer, shape (...), as if answers were spread evenly within each bin."""
         mean: Floats = shares @ (self.lows + self.highs) / 2
         return mean
 
     def variance(self, shares: Floats) -> Floats:
-        """Return the variance, shape (...), if answers are spread evenly within each bin."""
+        """Return the variance of the answers, shape (...).
+
+        Answers are assumed to be spread evenly within each bin.
+        """
         deviations = (self.lows + self.highs) / 2 - self.mean(shares)[..., np.newaxis]
         variance: Floats = (shares * deviations**2).sum(axis=-1) + (self.highs[0] - self.lows[0]) ** 2 / 12
         return variance

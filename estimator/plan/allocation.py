@@ -192,7 +192,10 @@ def allocate(
 
 
 def cost(metric: Metric, registry: Registry) -> int:
-    """Return the epsilon of a metric's reports in a window of the budget, in billionths."""
+    """Return the total epsilon of one device's reports on a metric, in billionths.
+
+    The total is for a window of the budget.
+    """
     return IN_WINDOW[registry.budget.window][metric.window] * metric.epsilon_nanos
 
 
@@ -225,7 +228,8 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
     """Return the number of answers per window and the epsilons that minimize the largest ratio.
 
-    The number is None if a device answers all metrics.
+    The ratio is a metric's error divided by its target. The number of answers is None if a device
+    answers all metrics.
     """
     if registry.budget.strategy is not Strategy.SAMPLE:
         return None, curves.fill(total, None)[1]
@@ -296,9 +300,9 @@ class Candidates:
         return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
 
     def at(self, name: str, epsilon: str) -> Metric:
-        """Return the metric with its channel at another epsilon, written as a TOML number.
+        """Return the metric with its channel at another epsilon.
 
-        Raise `PlanError` if no channel can have this epsilon.
+        ``epsilon`` is a TOML number. Raise `PlanError` if no channel can have this epsilon.
         """
         metric, table = self.registry.metrics[name], self.tables[name]
         delta, utility, permanent = (table.get(key) for key in ("delta", "utility", "permanent_epsilon"))

@@ -47,8 +47,8 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
         reports: the number of reports in the tally, at least 1.
         blanket: the privacy blanket of the channel that randomized the reports.
         delta: the delta, from 0 to 1. If delta is 2**-100 or less, no amplification can be proved.
-        dishonest: the number of reports that may be fabricated or known to an attacker. The
-            victim's own report is assumed to be honest.
+        dishonest: the number of reports that may be fabricated or known to an attacker. The report
+            of the protected device is assumed to be honest.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -77,7 +77,7 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
     ``at_zero`` is the delta at epsilon 0, which must exceed ``delta``. The logarithm of delta is
     nearly linear in the square of epsilon. The search therefore uses false position (the Illinois
     method, Dowell & Jarratt 1971, "A modified regula falsi method"). Bisection needs two to three
-    times the steps.
+    times as many steps.
     """
     target = math.log(max(delta, UNDERFLOW))
     short, enough = 0.0, shuffled.blanket.local_epsilon

@@ -12,11 +12,12 @@ victim gave. Let R0 and R1 be the distributions of the victim's symbol for these
 blanket and v = R1 / blanket. Assume that the observer knows all other reports that do not come from
 the blanket. The reports from the blanket still hide the victim's report. Let W_1, ..., W_n be
 independent. Each W is 0 with probability 1 - gamma. Otherwise, W is u - e^epsilon v at a symbol
-drawn from the blanket. The hockey-stick divergence of the tallies at epsilon is at most E[max(0,
-W_1 + ... + W_n)] / n, so this value is a valid delta (Balle, Bell, Gascon & Nissim 2019, "The
-privacy blanket of the shuffle model", CRYPTO, section 5). No other decomposition of the reports
-gives a smaller bound (Su et al. 2025, "Decomposition-based optimal bounds for privacy amplification
-via shuffling", arXiv 2504.07414). The bound remains valid for any smaller blanket.
+drawn from the blanket. The hockey-stick divergence at epsilon, between the tallies for the two
+answers, is at most E[max(0, W_1 + ... + W_n)] / n, so this value is a valid delta (Balle, Bell,
+Gascon & Nissim 2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No other
+decomposition of the reports gives a smaller bound (Su et al. 2025, "Decomposition-based optimal
+bounds for privacy amplification via shuffling", arXiv 2504.07414). The bound remains valid for any
+smaller blanket.
 
 **Corners.** Let r = e^lambda be the largest ratio of a symbol's probabilities for two answers. Then
 u and v lie between 1 and r, so each point (u, v) is a mixture of the corners of a square:

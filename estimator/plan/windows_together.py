@@ -5,9 +5,9 @@ the worst population. The same people may answer in every window (see
 `estimator.report.same_people`). A part L of v, the lasting variance, is then the same in all
 windows. Only v - L is new in each window.
 
-Suppose that each of k windows has n reports. Normal intervals are valid only if the noise is at
-least m (`LEAST_NOISE`). If n (v - L) is below m, all of v counts as lasting. Let V = L + max((v -
-L) / k, min(v - L, m / n)). For figures on a range of length 1:
+Suppose that each of k windows has n reports. Normal intervals are valid only if n (v - L) is at
+least m (`LEAST_NOISE`). Otherwise, all of v counts as lasting. Let V = L + max((v - L) / k, min(v -
+L, m / n)). For figures on a range of length 1:
 
 * The variance of a figure pooled over all k windows is at most V / n.
 * The variance of the change from the previous k windows to these k windows is at most 2 V / n + 2

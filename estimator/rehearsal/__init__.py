@@ -1,1 +1,1 @@
-"""Rehearsals: known answers are randomized, and estimates are compared with them."""
+"""Rehearsals: known answers are randomized, and estimates are compared with the known answers."""

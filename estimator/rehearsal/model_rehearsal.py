@@ -5,7 +5,7 @@ yes higher than a random person with no. A model that predicts nothing has an AU
 perfect model has an AUC of 1.
 
 A table contains the true answers of some people. The table has one column per feature, and one
-column with the metric's name for the label. Each row is a different person, unless a column
+column, named after the metric, for the label. Each row is a different person, unless a column
 ``person`` identifies the people.
 
 Each round of a rehearsal holds back different people for the test. The round draws devices, with
@@ -53,7 +53,7 @@ UNIX_EPOCH_S: Final = 0.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers for a model with a yes/no label. Each label must occur for two people.
+    """True answers for a model with a yes/no label. Each label must occur for at least two people.
 
     ``groups`` contains, for each row, the index of the person, shape (rows,). All rows of a person
     are held back together.

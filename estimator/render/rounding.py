@@ -53,8 +53,8 @@ A missing standard error is replaced by the interval's length divided by this nu
 """
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
-"""The maximum number of decimals, and of digits before the point. Numbers above a maximum are
-written with a power of ten.
+"""The maximum number of decimals, and of digits before the point. Numbers with more decimals or
+digits are written with a power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
@@ -298,7 +298,7 @@ class Unit:
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with the decimals of the estimate, or ""."""
+        """Return the maximum-likelihood value with as many decimals as the estimate, or ""."""
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)

@@ -59,7 +59,7 @@ class Alert:
     """A condition on one figure of a metric.
 
     ``figure`` is written as in the alert, such as ``mean`` or ``share[dark]``. ``key`` identifies
-    the figure in a report. ``bound`` is None for a change.
+    the figure in a report. ``bound`` is None if the alert is on a change.
     """
 
     metric: str

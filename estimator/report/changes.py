@@ -11,7 +11,7 @@ windows' figures. The weights add up to 0.
   weighted by the numbers of reports. Weights from estimated errors would be correlated with the
   estimates.
 * A step: the mean of all reports since the beginning of some window, minus the mean of all earlier
-  reports. Every window after the first is tried.
+  reports. Every window after the first is tried as the beginning of a step.
 
 With two windows, the three shapes are equal. Errors and intervals of these sums are valid for any
 overlap of people (`estimator.report.same_people`). The p-value is the smallest significance level
@@ -21,10 +21,10 @@ are conservative.
 
 **Correction.** A report tests many figures together, and some would appear to change by chance
 alone. P-values are therefore corrected by Holm's weighted method. All metrics have the same weight.
-A metric divides its weight equally among its values. Each value divides its part equally among the
-three shapes. The shape "step" divides its part among the possible windows (Bonferroni). The
-probability that at least one unchanged figure has a corrected p-value of 0.05 or less is at most
-5%.
+A metric divides its weight equally among its tested figures. Each figure divides its part equally
+among the three shapes. The shape "step" divides its part among the possible windows (Bonferroni).
+The probability that at least one unchanged figure has a corrected p-value of 0.05 or less is at
+most 5%.
 
 **Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
 p-values of 0.05 or less, the verdict follows the best-fitting shape, by least squares. For a trend,

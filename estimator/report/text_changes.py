@@ -1,9 +1,10 @@
 """Tests for changes of the shares of texts that an analyst named.
 
 The analyst must name the texts before anybody looks at the reports, as with the window of
-``--since``. The share of a named text is tested like any other share. The differences below are due
-to the mechanism (`client_sdk.protocol.mechanisms.grouped_geometry`). Each device draws one of
-several groups. A hash function of the group maps the device's text to one of many cells.
+``--since``. The share of a named text is tested like any other share, apart from the following
+differences. The differences are due to the mechanism
+(`client_sdk.protocol.mechanisms.grouped_geometry`). Each device draws one of several groups. A hash
+function of the group maps the device's text to one of many cells.
 
 **Tested texts.** A text is tested if every compared window contains its share, and if no group maps
 the text to the same cell as another named text. The hash functions are public, so these conditions

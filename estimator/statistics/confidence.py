@@ -27,8 +27,8 @@ SIGNIFICANT: Final = 1 - CONFIDENCE
 """The largest p-value that counts as significant."""
 
 EXACT_BELOW = 50
-"""With fewer reports, an interval has at least its nominal confidence for every true value. The
-interval is then wider than necessary for most true values.
+"""With fewer reports than this number, an interval has at least its nominal confidence for every
+true value. The interval is then wider than necessary for most true values.
 """
 
 FEW = 20

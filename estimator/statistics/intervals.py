@@ -15,8 +15,8 @@ count and on the number of reports:
   need no widening.
 
 Simultaneous intervals are those of Clopper & Pearson with Bonferroni's correction. The correction
-is valid for any dependence between the counts. At such small error probabilities, Wilson's normal
-approximation would be wrong by large factors.
+is valid for any dependence between the counts. At the small error probabilities of simultaneous
+intervals, Wilson's normal approximation would be wrong by large factors.
 
 The ends of an interval rise with the count. The upper end for a count is 1 minus the lower end for
 the number of all other reports.

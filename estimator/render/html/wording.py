@@ -129,9 +129,8 @@ class WordedConclusion:
     """A conclusion on one metric, in words.
 
     ``code`` is ``changed``, ``perhaps``, ``same`` or ``unknown``. ``brief`` is for the overview of
-    all metrics, and ``sentence`` for the part of the page about the metric. ``words`` adds the
-    figures and p-values behind the conclusion. ``brief`` and ``sentence`` are empty if nothing can
-    be compared.
+    all metrics, and ``sentence`` for the part of the page about the metric. ``words`` explains the
+    conclusion in more detail. ``brief`` and ``sentence`` are empty if nothing can be compared.
     """
 
     code: str
